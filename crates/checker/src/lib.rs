@@ -1,0 +1,1 @@
+//! Decides which levels a history satisfies.

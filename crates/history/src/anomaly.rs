@@ -1,0 +1,107 @@
+//! The anomalies Isolde names, as a table with their sources.
+//!
+//! The letters are those of the C4 paper's transactional anomalous patterns (TAP-a … TAP-l). Its
+//! successor Plume splits two of them off: not-my-last-write from TAP-d, and the non-monotonic
+//! reads from the fractured ones.
+
+use std::fmt;
+
+/// A kind of anomaly.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[allow(missing_docs)] // The table below documents each one.
+pub enum AnomalyKind {
+    ThinAirRead,
+    AbortedRead,
+    FutureRead,
+    NotMyOwnWrite,
+    NotMyLastWrite,
+    IntermediateRead,
+    NonRepeatableRead,
+    DirtyWrite,
+    CyclicCausality,
+    NonMonotonicRead,
+    NonMonotonicReadConflict,
+    FracturedRead,
+    FracturedReadConflict,
+    InitialRead,
+    CausalityViolation,
+    ConflictingOrder,
+    LostUpdate,
+}
+
+/// What is known of a kind of anomaly.
+#[derive(Debug)]
+pub struct AnomalyRow {
+    /// The kind.
+    pub kind: AnomalyKind,
+    /// Its name in output.
+    pub name: &'static str,
+    /// The letter or abbreviation in the literature.
+    pub label: &'static str,
+    /// What happened, in one sentence.
+    pub meaning: &'static str,
+}
+
+use AnomalyKind::*;
+
+macro_rules! row {
+    ($kind:ident, $name:literal, $label:literal, $meaning:literal) => {
+        AnomalyRow {
+            kind: $kind,
+            name: $name,
+            label: $label,
+            meaning: $meaning,
+        }
+    };
+}
+
+/// Every kind of anomaly.
+#[rustfmt::skip]
+pub const ANOMALIES: [AnomalyRow; 17] = [
+    row!(ThinAirRead, "thin-air-read", "TAP-a", "a transaction read a value that nobody wrote"),
+    row!(AbortedRead, "aborted-read", "TAP-b, G1a", "a transaction read a value that an aborted transaction wrote"),
+    row!(FutureRead, "future-read", "TAP-c", "a transaction read a value before it wrote that value itself"),
+    row!(NotMyOwnWrite, "not-my-own-write", "TAP-d", "a transaction wrote a key and then read somebody else's value of it"),
+    row!(NotMyLastWrite, "not-my-last-write", "TAP-d (Plume)", "a transaction read a value of its own that it had already overwritten"),
+    row!(IntermediateRead, "intermediate-read", "TAP-e, G1b", "a transaction read a value that its writer overwrote before it committed"),
+    row!(NonRepeatableRead, "non-repeatable-read", "TAP-f", "a transaction read two different values of a key without writing it in between"),
+    row!(DirtyWrite, "G0", "G0", "the version orders of several keys contradict each other"),
+    row!(CyclicCausality, "cyclic-causality", "TAP-g, G1c", "transactions follow each other in a circle by session order and reads"),
+    row!(NonMonotonicRead, "non-monotonic-read", "Plume: NonMonoReadCO", "a transaction read from a writer and then an older version of something that this writer wrote too"),
+    row!(NonMonotonicReadConflict, "non-monotonic-read-conflict", "Plume: NonMonoReadAO", "the version orders that reads within transactions demand contradict each other"),
+    row!(FracturedRead, "fractured-read", "TAP-h", "a transaction saw only a part of another transaction's writes"),
+    row!(FracturedReadConflict, "fractured-read-conflict", "TAP-i", "the version orders that atomic visibility demands contradict each other"),
+    row!(InitialRead, "initial-read", "TAP-j", "a transaction read the initial value of a key although a write to it happened before"),
+    row!(CausalityViolation, "causality-violation", "TAP-k", "a transaction read a version that was overwritten by a write that happened before the read"),
+    row!(ConflictingOrder, "conflicting-order", "TAP-l", "different transactions saw the writes to a key in opposite orders"),
+    row!(LostUpdate, "lost-update", "P4", "two transactions read the same version of a key and both overwrote it"),
+];
+
+impl AnomalyKind {
+    /// What is known of this kind.
+    pub fn row(self) -> &'static AnomalyRow {
+        ANOMALIES
+            .iter()
+            .find(|row| row.kind == self)
+            .expect("every kind has a row")
+    }
+
+    /// The name in output.
+    pub fn name(self) -> &'static str {
+        self.row().name
+    }
+
+    /// The kind with this name.
+    pub fn from_name(name: &str) -> Option<AnomalyKind> {
+        ANOMALIES
+            .iter()
+            .find(|row| row.name == name)
+            .map(|row| row.kind)
+    }
+}
+
+impl fmt::Display for AnomalyKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}

@@ -1,0 +1,1 @@
+//! Generates workloads and simulated histories.
