@@ -1,1 +1,93 @@
-//! Decides which levels a history satisfies.
+//! Decides which levels a history satisfies, with evidence either way.
+//!
+//! The pipeline is [`check`]: observe the operations once, then answer each level. Weak levels are
+//! decided by witness orders (`rounds`) and diagnosed by saturation (`diagnose`). Nothing here is
+//! trusted: [`history::certify`] re-checks every verdict without this crate.
+
+mod budget;
+mod clocks;
+mod diagnose;
+mod engine;
+mod explain;
+mod graph;
+mod interpret;
+mod lost_update;
+mod observe;
+mod order;
+mod rounds;
+mod rule;
+mod saturate;
+mod stamped;
+mod visible;
+mod witness;
+mod writers;
+
+pub use budget::{Budget, Limit};
+
+use history::{History, Initial, Level, LevelResult, Verdict};
+use std::time::Instant;
+
+/// How to check.
+#[derive(Clone, Default)]
+pub struct Options<'a> {
+    /// Which values read the initial version of a key.
+    pub initial: Initial,
+    /// Limits, and who is told of progress.
+    pub budget: Budget<'a>,
+}
+
+/// A verdict on a level, and how long it took beyond what earlier ones already found out.
+#[derive(Clone, Debug)]
+pub struct Checked {
+    /// The level and its verdict.
+    pub result: LevelResult,
+    /// Seconds of wall-clock time.
+    pub seconds: f64,
+}
+
+/// Answers every level asked about, in that order.
+pub fn check(history: &History, levels: &[Level], options: &Options<'_>) -> Vec<Checked> {
+    let started = Instant::now();
+    (options.budget.progress)("observing");
+    let observed = match observe::observe(history, &options.initial, &options.budget) {
+        Ok(observed) => observed,
+        Err(limit) => return all_unknown(levels, &limit.0, started),
+    };
+    if let Some(reason) = &observed.undecidable {
+        return all_unknown(levels, reason, started);
+    }
+    let mut engine = engine::Engine::new(&observed, &options.budget);
+    let mut asked: Vec<(usize, Level)> = levels.iter().copied().enumerate().collect();
+    // What a strong level finds out answers weaker ones too.
+    asked.sort_by_key(|&(_, level)| std::cmp::Reverse(level));
+    let mut since = started;
+    let mut checked: Vec<(usize, Checked)> = Vec::new();
+    for (place, level) in asked {
+        (options.budget.progress)(level.name());
+        let verdict = interpret::verdict(&observed, &mut engine, level, &options.budget)
+            .unwrap_or_else(|limit| Verdict::Unknown(limit.0));
+        let seconds = since.elapsed().as_secs_f64();
+        since = Instant::now();
+        checked.push((
+            place,
+            Checked {
+                result: LevelResult { level, verdict },
+                seconds,
+            },
+        ));
+    }
+    checked.sort_by_key(|&(place, _)| place);
+    checked.into_iter().map(|(_, checked)| checked).collect()
+}
+
+fn all_unknown(levels: &[Level], reason: &str, started: Instant) -> Vec<Checked> {
+    let seconds = started.elapsed().as_secs_f64();
+    let unknown = |&level: &Level| Checked {
+        result: LevelResult {
+            level,
+            verdict: Verdict::Unknown(reason.to_string()),
+        },
+        seconds,
+    };
+    levels.iter().map(unknown).collect()
+}

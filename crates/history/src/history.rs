@@ -226,7 +226,7 @@ impl History {
     }
 
     /// All transactions, session by session.
-    pub fn txn_ids(&self) -> impl Iterator<Item = TxnId> + use<> {
+    pub fn txn_ids(&self) -> impl Iterator<Item = TxnId> + Clone + use<> {
         (0..self.txns.len() as u32).map(TxnId)
     }
 

@@ -1,0 +1,45 @@
+//! Limits on a check: a deadline, a memory ceiling, an interruption. The edge decides what they
+//! are; the engines ask between stages and inside long loops.
+
+use std::fmt;
+
+/// A limit that was reached, in words: `timeout of 10 s in stage …`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Limit(pub String);
+
+impl fmt::Display for Limit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Asks whether a limit is reached. The answer names it.
+pub type Probe<'a> = dyn Fn() -> Option<String> + Sync + 'a;
+
+/// What a check may use, and who wants to know how far it is.
+#[derive(Clone, Copy)]
+pub struct Budget<'a> {
+    /// Asked now and then; an answer ends the check.
+    pub probe: &'a Probe<'a>,
+    /// Told the stage that begins.
+    pub progress: &'a (dyn Fn(&str) + Sync + 'a),
+}
+
+impl Default for Budget<'_> {
+    fn default() -> Self {
+        Budget {
+            probe: &|| None,
+            progress: &|_| {},
+        }
+    }
+}
+
+impl Budget<'_> {
+    /// Fails if a limit is reached, naming the stage.
+    pub fn check(&self, stage: &str) -> Result<(), Limit> {
+        match (self.probe)() {
+            Some(reached) => Err(Limit(format!("{reached} (stage: {stage})"))),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! Answers levels for one interpretation of a history, keeping what one answer can lend another.
+
+use crate::Budget;
+use crate::budget::Limit;
+use crate::diagnose;
+use crate::explain;
+use crate::graph::Graph;
+use crate::lost_update;
+use crate::observe::{Observed, ReadAnomaly};
+use crate::order::{Schedule, schedule};
+use crate::rounds::{self, Decision};
+use crate::rule::Rule;
+use crate::witness;
+use history::{Anomaly, AnomalyKind, CommitOrder, Level, TxnId, Verdict};
+use std::collections::BTreeMap;
+
+/// What is known of a rule.
+#[derive(Clone)]
+enum Outcome {
+    Holds(Vec<u32>),
+    Violated(Vec<Anomaly>),
+}
+
+/// The levels of one interpretation.
+pub struct Engine<'a> {
+    observed: &'a Observed<'a>,
+    budget: &'a Budget<'a>,
+    first: Option<Schedule>,
+    outcomes: Vec<(Rule, Outcome)>,
+    lost_update: Option<Option<Anomaly>>,
+}
+
+impl<'a> Engine<'a> {
+    pub fn new(observed: &'a Observed<'a>, budget: &'a Budget<'a>) -> Engine<'a> {
+        Engine {
+            observed,
+            budget,
+            first: None,
+            outcomes: Vec::new(),
+            lost_update: None,
+        }
+    }
+
+    /// The verdict on a level.
+    pub fn verdict(&mut self, level: Level) -> Result<Verdict, Limit> {
+        if level == Level::ReadUncommitted {
+            return Ok(self.read_uncommitted());
+        }
+        let Some(rule) = Rule::of(level) else {
+            return self.by_weaker_levels(level);
+        };
+        let mut anomalies = match self.outcome(rule)? {
+            Outcome::Violated(anomalies) => anomalies,
+            Outcome::Holds(order) => {
+                if !forbids_lost_updates(level) || self.lost_update().is_none() {
+                    return Ok(Verdict::Holds(commit_order(&order)));
+                }
+                Vec::new()
+            }
+        };
+        if forbids_lost_updates(level) {
+            anomalies.extend(self.lost_update());
+        }
+        Ok(Verdict::Violated(anomalies))
+    }
+
+    fn read_uncommitted(&self) -> Verdict {
+        let known = rounds::known_edges(self.observed);
+        let graph = Graph {
+            observed: self.observed,
+            forced: &known,
+            base: false,
+        };
+        let components = graph.components();
+        if components.sizes.iter().all(|&size| size == 1) {
+            return Verdict::Holds(commit_order(&components.order));
+        }
+        let mut anomaly = witness::dirty_write(self.observed, &known);
+        anomaly.explanation = explain::explain(self.observed, &anomaly);
+        Verdict::Violated(vec![anomaly])
+    }
+
+    /// A level without an engine of its own is violated if one that it implies is.
+    fn by_weaker_levels(&mut self, level: Level) -> Result<Verdict, Limit> {
+        let implied: Vec<Level> = Level::WEAK
+            .into_iter()
+            .rev()
+            .filter(|&weak| level.implies(weak))
+            .collect();
+        for weak in implied {
+            if let violated @ Verdict::Violated(_) = self.verdict(weak)? {
+                return Ok(violated);
+            }
+        }
+        Ok(Verdict::Unknown(format!(
+            "this version decides levels up to causal; nothing weaker than {level} is violated"
+        )))
+    }
+
+    fn outcome(&mut self, rule: Rule) -> Result<Outcome, Limit> {
+        let known = self.outcomes.iter().find(|(other, outcome)| {
+            *other == rule || (matches!(outcome, Outcome::Holds(_)) && other.covers(rule))
+        });
+        if let Some((_, outcome)) = known {
+            return Ok(outcome.clone());
+        }
+        let observed = self.observed;
+        let first = self.first.get_or_insert_with(|| {
+            (self.budget.progress)("scheduling");
+            schedule(observed, &rounds::known_edges(observed))
+        });
+        let mut anomalies = read_anomalies(observed, rule);
+        let outcome = match rounds::decide(observed, rule, first, self.budget)? {
+            Decision::Holds(order) if anomalies.is_empty() => Outcome::Holds(order),
+            Decision::Holds(_) => Outcome::Violated(anomalies),
+            Decision::Violated(found) => {
+                anomalies.extend(diagnose::diagnose(observed, rule, found, self.budget)?);
+                Outcome::Violated(anomalies)
+            }
+        };
+        let outcome = match outcome {
+            Outcome::Violated(mut anomalies) => {
+                for anomaly in &mut anomalies {
+                    anomaly.explanation = explain::explain(observed, anomaly);
+                }
+                Outcome::Violated(anomalies)
+            }
+            holds => holds,
+        };
+        self.outcomes.push((rule, outcome.clone()));
+        Ok(outcome)
+    }
+
+    fn lost_update(&mut self) -> Option<Anomaly> {
+        let observed = self.observed;
+        self.lost_update
+            .get_or_insert_with(|| {
+                let mut anomaly = lost_update::find(observed)?;
+                anomaly.explanation = explain::explain(observed, &anomaly);
+                Some(anomaly)
+            })
+            .clone()
+    }
+}
+
+fn forbids_lost_updates(level: Level) -> bool {
+    matches!(level, Level::CursorStability | Level::UpdateAtomic)
+}
+
+fn commit_order(order: &[u32]) -> CommitOrder {
+    CommitOrder {
+        txns: order.iter().map(|&txn| TxnId(txn)).collect(),
+        reads: Vec::new(),
+    }
+}
+
+/// The anomalies of single reads that break a rule, one for each kind, counted.
+fn read_anomalies(observed: &Observed<'_>, rule: Rule) -> Vec<Anomaly> {
+    let mut by_kind: BTreeMap<AnomalyKind, (u64, &ReadAnomaly)> = BTreeMap::new();
+    let counts = |anomaly: &&ReadAnomaly| observed.taken[anomaly.txn.index()];
+    for anomaly in observed.read_anomalies.iter().filter(counts) {
+        if anomaly.kind == AnomalyKind::NonRepeatableRead && rule.allows_non_repeatable_reads() {
+            continue;
+        }
+        by_kind.entry(anomaly.kind).or_insert((0, anomaly)).0 += 1;
+    }
+    let shown = |(kind, (count, anomaly)): (AnomalyKind, (u64, &ReadAnomaly))| {
+        let mut transactions: Vec<TxnId> =
+            anomaly.ops.iter().map(|&op| observed.txn_of(op)).collect();
+        transactions.dedup();
+        Anomaly {
+            kind,
+            count,
+            transactions,
+            ops: anomaly.ops.clone(),
+            edges: Vec::new(),
+            assuming: Vec::new(),
+            explanation: String::new(),
+        }
+    };
+    by_kind.into_iter().map(shown).collect()
+}

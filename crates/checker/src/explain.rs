@@ -1,0 +1,170 @@
+//! Evidence in sentences: who read what, what that demands, and what contradicts it.
+
+use crate::observe::Observed;
+use history::{Anomaly, AnomalyKind, Edge, EdgeKind, OpId, Reason, TxnId};
+
+/// The explanation of an anomaly.
+pub fn explain(observed: &Observed<'_>, anomaly: &Anomaly) -> String {
+    let words = Words { observed };
+    if !anomaly.ops.is_empty() {
+        return words.of_ops(anomaly);
+    }
+    match anomaly.edges.first() {
+        Some(Edge {
+            kind: EdgeKind::Ww,
+            because: Some(Reason::Read { .. }),
+            ..
+        }) => words.of_forced_cycle(&anomaly.edges),
+        Some(_) => {
+            let steps: Vec<String> = anomaly.edges.iter().map(|edge| words.step(edge)).collect();
+            format!("{}: a cycle.", steps.join("; "))
+        }
+        None => anomaly.kind.row().meaning.to_string(),
+    }
+}
+
+struct Words<'a> {
+    observed: &'a Observed<'a>,
+}
+
+impl Words<'_> {
+    fn txn(&self, txn: TxnId) -> String {
+        if txn == TxnId::INITIAL {
+            return "the initial state".to_string();
+        }
+        self.observed.history.txn_name(txn)
+    }
+
+    fn op(&self, op: OpId) -> String {
+        self.observed.history.op_text(op)
+    }
+
+    fn owner(&self, op: OpId) -> String {
+        self.txn(self.observed.txn_of(op))
+    }
+
+    /// An anomaly of single reads; the operations are in the order docs/guarantees.md gives.
+    fn of_ops(&self, anomaly: &Anomaly) -> String {
+        let ops = &anomaly.ops;
+        let text = |at: usize| self.op(ops[at]);
+        let owner = |at: usize| self.owner(ops[at]);
+        match anomaly.kind {
+            AnomalyKind::ThinAirRead => {
+                format!(
+                    "{} did {}, but no transaction wrote that value.",
+                    owner(0),
+                    text(0)
+                )
+            }
+            AnomalyKind::AbortedRead => {
+                let writer = owner(0);
+                format!(
+                    "{} did {}, which {writer} wrote, but {writer} aborted.",
+                    owner(1),
+                    text(1)
+                )
+            }
+            AnomalyKind::FutureRead => {
+                format!("{} did {} before its own {}.", owner(0), text(0), text(1))
+            }
+            AnomalyKind::NotMyOwnWrite => {
+                format!("{} did {} and then {}.", owner(0), text(0), text(1))
+            }
+            AnomalyKind::NotMyLastWrite => format!(
+                "{} did {}, overwrote it with {}, and then did {}.",
+                owner(0),
+                text(0),
+                text(1),
+                text(2)
+            ),
+            AnomalyKind::IntermediateRead => format!(
+                "{} did {}, but {} overwrote that value with {} before it ended.",
+                owner(2),
+                text(2),
+                owner(0),
+                text(1)
+            ),
+            AnomalyKind::NonRepeatableRead => {
+                format!("{} did {} and later {}.", owner(0), text(0), text(1))
+            }
+            AnomalyKind::LostUpdate => format!(
+                "{} did {} and then {}; {} did {} and then {}: both overwrote the same version, \
+                 so one of the updates is lost.",
+                owner(0),
+                text(0),
+                text(1),
+                owner(2),
+                text(2),
+                text(3)
+            ),
+            _ => anomaly.kind.row().meaning.to_string(),
+        }
+    }
+
+    /// A cycle that begins with a forced edge.
+    fn of_forced_cycle(&self, edges: &[Edge]) -> String {
+        let demand = self.demand(&edges[0]);
+        if edges[0].to == TxnId::INITIAL {
+            return format!(
+                "{demand} But nothing comes before the initial state: a contradiction."
+            );
+        }
+        let steps: Vec<String> = edges[1..].iter().map(|edge| self.step(edge)).collect();
+        format!(
+            "{demand} However, {} comes before {}: {}. A contradiction.",
+            self.txn(edges[0].to),
+            self.txn(edges[0].from),
+            steps.join("; ")
+        )
+    }
+
+    /// What a read demands of the order of two versions.
+    fn demand(&self, edge: &Edge) -> String {
+        let (Some(Reason::Read { read, path }), Some(write)) = (&edge.because, edge.from_op) else {
+            return format!("{}.", self.step(edge));
+        };
+        let seen: Vec<String> = path.iter().map(|edge| self.step(edge)).collect();
+        format!(
+            "{} did {}, the version of {}, although it had to see {} of {} ({}); so {} must come \
+             before {}.",
+            self.owner(*read),
+            self.op(*read),
+            self.txn(edge.to),
+            self.op(write),
+            self.txn(edge.from),
+            seen.join("; "),
+            self.txn(edge.from),
+            self.txn(edge.to),
+        )
+    }
+
+    /// One edge.
+    fn step(&self, edge: &Edge) -> String {
+        let (from, to) = (self.txn(edge.from), self.txn(edge.to));
+        match (edge.kind, &edge.because) {
+            (EdgeKind::So, _) => format!("{from} precedes {to} in their session"),
+            (EdgeKind::Wr, _) => {
+                let read = edge.to_op.map_or_else(String::new, |op| self.op(op));
+                format!("{to} read from {from} by {read}")
+            }
+            (EdgeKind::Ww, Some(Reason::List { read })) => {
+                format!(
+                    "{} shows {from}'s element directly before {to}'s",
+                    self.op(*read)
+                )
+            }
+            (EdgeKind::Ww, Some(Reason::Read { read, path })) => {
+                let seen: Vec<String> = path.iter().map(|edge| self.step(edge)).collect();
+                format!(
+                    "{from} must come before {to}, since {} did {} although it had to see {from} ({})",
+                    self.owner(*read),
+                    self.op(*read),
+                    seen.join("; ")
+                )
+            }
+            (EdgeKind::Ww, None) => format!("{to} overwrote {from}'s version"),
+            (EdgeKind::Rw, _) => format!("{to} overwrote a version that {from} had read"),
+            (EdgeKind::Rt, _) => format!("{from} ended before {to} began"),
+        }
+    }
+}

@@ -1,0 +1,228 @@
+//! Joins external reads to the writes whose key and value they returned.
+//!
+//! Steps: count how many reads and writes fall into each bucket of a hash of (key, value); then,
+//! in a few passes that each take a share of the buckets, scatter them into one buffer ordered by
+//! bucket, and join bucket by bucket with a table that fits into the second-level cache. A read
+//! that meets exactly one final write of a committed transaction is linked at once; the others are
+//! handed to `settle`.
+//!
+//! Cost: linear, two sequential scans of the columns a pass; the buffer holds a pass's share of the
+//! operations at 12 bytes each. A single large hash table would miss the cache on every access and
+//! take three times the memory.
+
+use super::{Link, Observed};
+use history::{Status, TxnId, ValueCode};
+use std::ops::Range;
+
+/// How many operations a bucket should have: its table (8 bytes an entry) fits the second cache.
+const BUCKET_OPS: usize = 16 << 10;
+
+/// Marks a write that cannot be linked without a closer look: not final, not committed, or one of
+/// several of its value.
+const SPECIAL: u32 = 1 << 31;
+
+#[derive(Clone, Copy, Default)]
+struct Entry {
+    key: u32,
+    value: u32,
+    /// The transaction (and [`SPECIAL`]) of a write, the operation of a read.
+    tag: u32,
+}
+
+/// External reads that need a closer look, with their transactions.
+pub(super) struct Unsettled {
+    pub reads: Vec<(u32, TxnId)>,
+}
+
+#[inline]
+fn hash(key: u32, value: u32) -> u64 {
+    let mixed = (u64::from(key) << 32 | u64::from(value)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    (mixed ^ (mixed >> 32)).wrapping_mul(0xD6E8_FEB8_6659_FD93)
+}
+
+/// The buckets of one join: the top bits of the hash.
+struct Buckets {
+    shift: u32,
+    /// Reads and writes before each bucket, as (write count, read count).
+    sizes: Vec<(u32, u32)>,
+}
+
+/// Links every external read it can and returns the rest.
+pub(super) fn join(observed: &mut Observed<'_>, initial: Option<ValueCode>) -> Unsettled {
+    let buckets = count(observed);
+    let op_count = observed.history.op_count();
+    // Four passes keep the buffer at a quarter; a small history is joined in one.
+    let pass_count = if op_count > 1 << 20 { 4 } else { 1 };
+    let per_pass = buckets.sizes.len() / pass_count;
+    let mut unsettled = Unsettled { reads: Vec::new() };
+    let mut buffer = Vec::new();
+    let mut table = Vec::new();
+    for pass in 0..pass_count {
+        let range = pass * per_pass..(pass + 1) * per_pass;
+        let starts = scatter(observed, &buckets, range.clone(), &mut buffer);
+        for (at, bucket) in range.enumerate() {
+            let (write_count, read_count) = buckets.sizes[bucket];
+            let entries = &mut buffer[starts[at]..][..(write_count + read_count) as usize];
+            let (writes, reads) = entries.split_at_mut(write_count as usize);
+            join_bucket(
+                writes,
+                reads,
+                &mut table,
+                initial,
+                &mut observed.links,
+                &mut unsettled,
+            );
+        }
+    }
+    add_readers(observed, &mut unsettled);
+    unsettled
+}
+
+fn count(observed: &Observed<'_>) -> Buckets {
+    let ops = observed.history.ops();
+    let bucket_count = (ops.len() / BUCKET_OPS)
+        .next_power_of_two()
+        .clamp(4, 1 << 16);
+    let shift = 64 - bucket_count.trailing_zeros();
+    let mut sizes = vec![(0u32, 0u32); bucket_count];
+    for op in 0..ops.len() {
+        let size = &mut sizes[(hash(ops.keys[op].0, observed.values[op].0) >> shift) as usize];
+        let is_write = ops.kinds[op].is_write();
+        let is_read = observed.links[op] == Link::PENDING;
+        size.0 += u32::from(is_write);
+        size.1 += u32::from(is_read);
+    }
+    Buckets { shift, sizes }
+}
+
+/// Copies the reads and writes of a range of buckets into `buffer`, writes before reads in each
+/// bucket, and returns where each bucket starts.
+fn scatter(
+    observed: &Observed<'_>,
+    buckets: &Buckets,
+    range: Range<usize>,
+    buffer: &mut Vec<Entry>,
+) -> Vec<usize> {
+    let mut starts = Vec::with_capacity(range.len());
+    let mut next = Vec::with_capacity(range.len());
+    let mut total = 0usize;
+    for &(write_count, read_count) in &buckets.sizes[range.clone()] {
+        starts.push(total);
+        next.push((total, total + write_count as usize));
+        total += (write_count + read_count) as usize;
+    }
+    buffer.clear();
+    buffer.resize(total, Entry::default());
+    let history = observed.history;
+    let ops = history.ops();
+    for txn in history.txn_ids() {
+        let special = if history.status(txn) == Status::Committed {
+            0
+        } else {
+            SPECIAL
+        };
+        for op in history.op_range(txn) {
+            let link = observed.links[op];
+            let is_write = ops.kinds[op].is_write();
+            if !is_write && link != Link::PENDING {
+                continue;
+            }
+            let (key, value) = (ops.keys[op].0, observed.values[op].0);
+            let bucket = (hash(key, value) >> buckets.shift) as usize;
+            if !range.contains(&bucket) {
+                continue;
+            }
+            let place = &mut next[bucket - range.start];
+            if is_write {
+                let hidden = if link == Link::WRITE {
+                    special
+                } else {
+                    SPECIAL
+                };
+                buffer[place.0] = Entry {
+                    key,
+                    value,
+                    tag: txn.0 | hidden,
+                };
+                place.0 += 1;
+            } else {
+                buffer[place.1] = Entry {
+                    key,
+                    value,
+                    tag: op as u32,
+                };
+                place.1 += 1;
+            }
+        }
+    }
+    starts
+}
+
+fn join_bucket(
+    writes: &mut [Entry],
+    reads: &[Entry],
+    table: &mut Vec<u32>,
+    initial: Option<ValueCode>,
+    links: &mut [u32],
+    unsettled: &mut Unsettled,
+) {
+    let size = (2 * writes.len()).next_power_of_two().max(4);
+    let mask = size - 1;
+    table.clear();
+    table.resize(size, 0);
+    for index in 0..writes.len() {
+        let Entry { key, value, .. } = writes[index];
+        let mut at = hash(key, value) as usize & mask;
+        while table[at] != 0 {
+            let other = &mut writes[table[at] as usize - 1];
+            if other.key == key && other.value == value {
+                other.tag |= SPECIAL;
+                break;
+            }
+            at = (at + 1) & mask;
+        }
+        if table[at] == 0 {
+            table[at] = index as u32 + 1;
+        }
+    }
+    for read in reads {
+        let mut at = hash(read.key, read.value) as usize & mask;
+        let link = loop {
+            let Some(index) = table[at].checked_sub(1) else {
+                let is_initial = Some(ValueCode(read.value)) == initial;
+                break if is_initial {
+                    Link::INITIAL
+                } else {
+                    Link::PENDING
+                };
+            };
+            let write = writes[index as usize];
+            if write.key == read.key && write.value == read.value {
+                break if write.tag & SPECIAL == 0 {
+                    write.tag
+                } else {
+                    Link::PENDING
+                };
+            }
+            at = (at + 1) & mask;
+        };
+        if link == Link::PENDING {
+            unsettled.reads.push((read.tag, TxnId(0)));
+        }
+        links[read.tag as usize] = link;
+    }
+}
+
+/// A read that met its own transaction's later write was linked to itself: that needs a closer
+/// look too. The same scan finds the transaction of every unsettled read.
+fn add_readers(observed: &mut Observed<'_>, unsettled: &mut Unsettled) {
+    unsettled.reads.clear();
+    for txn in observed.history.txn_ids() {
+        for op in observed.history.op_range(txn) {
+            let link = observed.links[op];
+            if link == Link::PENDING || link == txn.0 {
+                unsettled.reads.push((op as u32, txn));
+            }
+        }
+    }
+}

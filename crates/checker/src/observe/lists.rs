@@ -1,0 +1,227 @@
+//! Lists as registers: an append writes the version named by its element, and a list read returns
+//! the version named by the last element that is not the reader's own.
+//!
+//! A transaction that appended to a key must find exactly its own appends at the end of what it
+//! reads (else *not-my-own-write*). The longest list read of a key is its version order; every
+//! other list must be a prefix of it. Lists that contradict each other are turned into ww edges
+//! both ways where they disagree on the order of two elements (a cycle, G0); a disagreement that
+//! leaves no such pair makes the history undecidable here, and is said so.
+//!
+//! Cost: linear in the elements read.
+
+use super::{KnownOrder, Link, Observed, ReadAnomaly};
+use history::{AnomalyKind, KeyId, OpId, OpKind, Status, TxnId, ValueCode};
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+/// Replaces the value of every list read by the version it saw.
+pub(super) fn reduce(observed: &mut Observed<'_>) {
+    let history = observed.history;
+    let kinds = &history.ops().kinds;
+    let unsupported = |kind: &OpKind| {
+        matches!(
+            kind,
+            OpKind::Add | OpKind::ReadSet | OpKind::Increment | OpKind::ReadCounter
+        )
+    };
+    if kinds.iter().any(unsupported) {
+        observed.undecidable = Some(
+            "sets and counters are read and converted, but no level is decided on them".into(),
+        );
+        return;
+    }
+    if !kinds.contains(&OpKind::ReadList) {
+        return;
+    }
+    let mut values = history.ops().values.clone();
+    let mut own: HashMap<KeyId, Vec<OpId>> = HashMap::new();
+    for txn in history.txn_ids() {
+        own.clear();
+        for (id, op) in history.txn_ops(txn) {
+            if op.kind == OpKind::Append {
+                own.entry(op.key).or_default().push(id);
+            } else if op.kind == OpKind::ReadList && op.value != ValueCode::UNKNOWN {
+                let appended = own.get(&op.key).map_or(&[][..], Vec::as_slice);
+                values[id.index()] = version_read(observed, txn, id, appended);
+            }
+        }
+    }
+    observed.values = Cow::Owned(values);
+}
+
+/// The version a list read saw, without the reader's own appends.
+fn version_read(
+    observed: &mut Observed<'_>,
+    txn: TxnId,
+    read: OpId,
+    appended: &[OpId],
+) -> ValueCode {
+    let history = observed.history;
+    let list = history.list(history.op(read).value);
+    let foreign_count = list.len().saturating_sub(appended.len());
+    let own_part = &list[foreign_count..];
+    let matches = own_part.len() == appended.len()
+        && own_part
+            .iter()
+            .zip(appended)
+            .all(|(&element, &op)| history.op(op).value == element);
+    if !matches {
+        if history.status(txn) != Status::Aborted {
+            let last = *appended.last().expect("an empty suffix always matches");
+            let kind = AnomalyKind::NotMyOwnWrite;
+            observed.read_anomalies.push(ReadAnomaly {
+                kind,
+                txn,
+                ops: vec![last, read],
+            });
+        }
+        return ValueCode::UNKNOWN;
+    }
+    list[..foreign_count]
+        .last()
+        .copied()
+        .unwrap_or(ValueCode::NIL)
+}
+
+/// The list reads of taken transactions, by key.
+fn list_reads(observed: &Observed<'_>) -> HashMap<KeyId, Vec<OpId>> {
+    let history = observed.history;
+    let mut reads: HashMap<KeyId, Vec<OpId>> = HashMap::new();
+    for txn in history.txn_ids().filter(|txn| observed.taken[txn.index()]) {
+        for (id, op) in history.txn_ops(txn) {
+            if op.kind == OpKind::ReadList && op.value != ValueCode::UNKNOWN {
+                reads.entry(op.key).or_default().push(id);
+            }
+        }
+    }
+    reads
+}
+
+/// Who appended each element. An element appended twice has no single writer and is left out.
+fn appenders(observed: &Observed<'_>) -> HashMap<(KeyId, ValueCode), Option<TxnId>> {
+    let history = observed.history;
+    let mut writers = HashMap::new();
+    for txn in history
+        .txn_ids()
+        .filter(|&txn| history.status(txn) != Status::Aborted)
+    {
+        for (_, op) in history
+            .txn_ops(txn)
+            .filter(|(_, op)| op.kind == OpKind::Append)
+        {
+            writers
+                .entry((op.key, op.value))
+                .and_modify(|writer| *writer = None)
+                .or_insert(Some(txn));
+        }
+    }
+    writers
+}
+
+/// Reads the version order of each key off its longest list.
+pub(super) fn version_order(observed: &mut Observed<'_>) {
+    if observed.undecidable.is_some() || !observed.history.ops().kinds.contains(&OpKind::ReadList) {
+        return;
+    }
+    let mut reads: Vec<(KeyId, Vec<OpId>)> = list_reads(observed).into_iter().collect();
+    reads.sort_unstable_by_key(|(key, _)| *key);
+    let writers = appenders(observed);
+    for (key, reads) in reads {
+        let length = |read: &OpId| {
+            observed
+                .history
+                .list(observed.history.op(*read).value)
+                .len()
+        };
+        let longest = *reads
+            .iter()
+            .max_by_key(|read| length(read))
+            .expect("a key has a read");
+        add_order(observed, key, longest, 0, &writers);
+        for read in reads {
+            add_disagreement(observed, key, longest, read, &writers);
+        }
+    }
+}
+
+/// Adds the order of neighbouring elements of a list, from position `from` on.
+fn add_order(
+    observed: &mut Observed<'_>,
+    key: KeyId,
+    read: OpId,
+    from: usize,
+    writers: &HashMap<(KeyId, ValueCode), Option<TxnId>>,
+) {
+    let history = observed.history;
+    let list = history.list(history.op(read).value);
+    for pair in list.windows(2).skip(from) {
+        let writer = |element| writers.get(&(key, element)).copied().flatten();
+        if let (Some(from), Some(to)) = (writer(pair[0]), writer(pair[1]))
+            && from != to
+        {
+            observed.known.push(KnownOrder {
+                from,
+                to,
+                key,
+                read,
+            });
+            for txn in [from, to] {
+                // Whoever read a list saw every element in it committed.
+                observed.take(txn);
+            }
+        }
+    }
+}
+
+/// A list that is no prefix of the longest one: adds what it says about the order, and gives up
+/// on the history if the two cannot both be read off one version order without an ordered pair.
+fn add_disagreement(
+    observed: &mut Observed<'_>,
+    key: KeyId,
+    longest: OpId,
+    read: OpId,
+    writers: &HashMap<(KeyId, ValueCode), Option<TxnId>>,
+) {
+    let history = observed.history;
+    let long = history.list(history.op(longest).value);
+    let list = history.list(history.op(read).value);
+    let common = list.iter().zip(long).take_while(|(a, b)| a == b).count();
+    if common == list.len() {
+        return;
+    }
+    add_order(observed, key, read, common.saturating_sub(1), writers);
+    let inverted = list[common..].iter().any(|element| {
+        long.iter()
+            .position(|other| other == element)
+            .is_some_and(|at| {
+                list.iter()
+                    .skip(common)
+                    .any(|other| long[..at].contains(other))
+            })
+    });
+    if !inverted {
+        let name = history.key_name(key);
+        observed.undecidable = Some(format!(
+            "two reads of list {name} are no prefixes of one another ({} and {})",
+            history.op_text(longest),
+            history.op_text(read)
+        ));
+    }
+}
+
+impl Observed<'_> {
+    /// Takes one more transaction as committed, and all that it read from.
+    pub fn take(&mut self, txn: TxnId) {
+        let mut work = vec![txn];
+        while let Some(txn) = work.pop() {
+            if std::mem::replace(&mut self.taken[txn.index()], true) {
+                continue;
+            }
+            for op in self.history.op_range(txn) {
+                if Link::is_txn(self.links[op]) {
+                    work.push(TxnId(self.links[op]));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! What the checker knows after one look at the operations: which transactions count as
+//! committed, which write each external read returned, and which single reads are anomalous.
+//!
+//! Steps: reduce list reads to the version they saw (`lists`); find each transaction's external
+//! reads and final writes (`local`); join reads to writes by key and value (`join`); settle the
+//! reads whose version is missing, duplicated, aborted, intermediate or indeterminate (`settle`).
+//! The result is one 32-bit *link* an operation, which is all that the levels look at.
+//!
+//! Cost: linear in the operations; 4 bytes an operation beyond the history, and a join buffer of
+//! about 3 bytes an operation that is freed again.
+
+mod join;
+mod lists;
+mod local;
+mod settle;
+
+use crate::Budget;
+use crate::budget::Limit;
+use history::{AnomalyKind, History, Initial, KeyId, OpId, Status, TxnId, ValueCode};
+use std::borrow::Cow;
+
+/// What one operation means to the levels, in 32 bits.
+///
+/// Values below [`Link::SPECIAL`] are external reads of that transaction's version.
+pub struct Link;
+
+impl Link {
+    /// An external read of the initial version.
+    pub const INITIAL: u32 = u32::MAX;
+    /// The last write of its transaction to its key.
+    pub const WRITE: u32 = u32::MAX - 1;
+    /// An operation that constrains nothing: internal reads, overwritten writes, unknown reads,
+    /// reads that are anomalous by themselves.
+    pub const SKIP: u32 = u32::MAX - 2;
+    /// An external read not yet joined to a write; none is left after observing.
+    pub const PENDING: u32 = u32::MAX - 3;
+    /// An external read with several possible writers ([`Observed::ambiguous`]).
+    pub const AMBIGUOUS: u32 = u32::MAX - 4;
+    /// Codes from here on are not transactions.
+    pub const SPECIAL: u32 = 1 << 31;
+
+    /// Whether the link is an external read of some transaction's version.
+    #[inline]
+    pub fn is_txn(link: u32) -> bool {
+        link < Link::SPECIAL
+    }
+}
+
+/// An anomaly of single reads, with the operations that show it.
+#[derive(Clone, Debug)]
+pub struct ReadAnomaly {
+    pub kind: AnomalyKind,
+    pub txn: TxnId,
+    pub ops: Vec<OpId>,
+}
+
+/// A read whose value was written more than once, with every transaction that may have written
+/// the version it returned.
+#[derive(Clone, Debug)]
+pub struct AmbiguousRead {
+    pub op: OpId,
+    pub writers: Vec<TxnId>,
+}
+
+/// Two versions of a key that lie next to each other in its known version order.
+#[derive(Clone, Copy, Debug)]
+pub struct KnownOrder {
+    pub from: TxnId,
+    pub to: TxnId,
+    pub key: KeyId,
+    /// The list read that shows them next to each other.
+    pub read: OpId,
+}
+
+/// A history together with everything that follows from single operations.
+pub struct Observed<'h> {
+    pub history: &'h History,
+    /// The value column, with each list read replaced by the version it saw.
+    pub values: Cow<'h, [ValueCode]>,
+    /// One link an operation; see [`Link`].
+    pub links: Vec<u32>,
+    /// Whether a transaction counts as committed in the interpretation at hand.
+    pub taken: Vec<bool>,
+    /// Those of transactions that do not count as committed are among them.
+    pub read_anomalies: Vec<ReadAnomaly>,
+    pub ambiguous: Vec<AmbiguousRead>,
+    pub known: Vec<KnownOrder>,
+    /// Why no level can be decided on this history, if so.
+    pub undecidable: Option<String>,
+}
+
+/// Looks at every operation once. See the module's text.
+pub fn observe<'h>(
+    history: &'h History,
+    initial: &Initial,
+    budget: &Budget,
+) -> Result<Observed<'h>, Limit> {
+    let mut observed = Observed {
+        history,
+        values: Cow::Borrowed(&history.ops().values),
+        links: vec![Link::SKIP; history.op_count()],
+        taken: Vec::new(),
+        read_anomalies: Vec::new(),
+        ambiguous: Vec::new(),
+        known: Vec::new(),
+        undecidable: None,
+    };
+    lists::reduce(&mut observed);
+    budget.check("observe")?;
+    local::classify(&mut observed);
+    budget.check("observe")?;
+    let initial_code = initial.code(history.values());
+    let unsettled = join::join(&mut observed, initial_code);
+    budget.check("join")?;
+    settle::settle(&mut observed, unsettled);
+    observed.take_committed();
+    lists::version_order(&mut observed);
+    Ok(observed)
+}
+
+impl Observed<'_> {
+    /// Takes every committed transaction as committed, and every indeterminate one that a taken
+    /// one read from. Leaving out an unread transaction never breaks a level: whatever order
+    /// proves the level with it proves it without.
+    pub fn take_committed(&mut self) {
+        let history = self.history;
+        self.taken = history
+            .txns()
+            .iter()
+            .map(|txn| txn.status == Status::Committed)
+            .collect();
+        if history
+            .txns()
+            .iter()
+            .all(|txn| txn.status != Status::Indeterminate)
+        {
+            return;
+        }
+        let mut work: Vec<TxnId> = history
+            .txn_ids()
+            .filter(|t| self.taken[t.index()])
+            .collect();
+        while let Some(txn) = work.pop() {
+            for op in history.op_range(txn) {
+                let link = self.links[op];
+                if Link::is_txn(link) && !self.taken[link as usize] {
+                    self.taken[link as usize] = true;
+                    work.push(TxnId(link));
+                }
+            }
+        }
+    }
+
+    /// The external reads of a transaction that returned another transaction's version: the
+    /// operation, the key and the writer. Reads of initial versions are not among them.
+    pub fn reads(&self, txn: TxnId) -> impl Iterator<Item = (OpId, KeyId, TxnId)> + '_ {
+        self.history.op_range(txn).filter_map(|op| {
+            let link = self.links[op];
+            Link::is_txn(link).then(|| (OpId(op as u32), self.history.ops().keys[op], TxnId(link)))
+        })
+    }
+
+    /// The keys a transaction writes, with the last write to each.
+    pub fn writes(&self, txn: TxnId) -> impl Iterator<Item = (OpId, KeyId)> + '_ {
+        self.history.op_range(txn).filter_map(|op| {
+            (self.links[op] == Link::WRITE).then(|| (OpId(op as u32), self.history.ops().keys[op]))
+        })
+    }
+
+    /// The last write of a transaction to a key.
+    pub fn write_to(&self, txn: TxnId, key: KeyId) -> Option<OpId> {
+        self.writes(txn)
+            .find(|&(_, written)| written == key)
+            .map(|(op, _)| op)
+    }
+
+    /// The transaction that an operation belongs to. Linear in the session's transactions, so only
+    /// for evidence.
+    pub fn txn_of(&self, op: OpId) -> TxnId {
+        self.history
+            .txn_ids()
+            .find(|&txn| self.history.op_range(txn).contains(&op.index()))
+            .expect("every operation belongs to a transaction")
+    }
+}

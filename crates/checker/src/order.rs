@@ -1,0 +1,225 @@
+//! A witness order: transactions scheduled along session order, reads and extra edges.
+//!
+//! Steps: every session offers its next transaction; a transaction can go once everything it read
+//! from (and every extra predecessor) has gone. Sessions take turns, first in, first out. A session
+//! whose next transaction must wait is put on the list of the transaction it waits for, so every
+//! read is looked at once. If nobody can go while somebody waits, there is a cycle.
+//!
+//! While scheduling, each key's last writer is kept; a read that does not return the last writer's
+//! version is *stale* and reported. A read that is not stale contradicts no level, because no other
+//! version lies between the one read and the reader.
+//!
+//! Cost: linear in the operations and extra edges. Memory: one entry a key and a few a transaction.
+
+use crate::observe::{Link, Observed};
+use history::TxnId;
+
+/// An edge that some read forces: `from` before `to`. Sorted by `to` for the scheduler.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Forced {
+    pub to: u32,
+    pub from: u32,
+    /// The read behind it (an operation), or a place in `Observed::known`.
+    pub read: u32,
+    /// The reader.
+    pub reader: u32,
+    /// Whether the reader read another key from `from`: a fractured read rather than a longer path.
+    pub direct: bool,
+}
+
+impl Forced {
+    /// In `reader`: the edge is from a known version order, and `read` its index there.
+    pub const KNOWN: u32 = u32::MAX;
+}
+
+/// Edges grouped by their end, for a quick look at a transaction's extra predecessors.
+#[derive(Default)]
+pub struct ForcedEdges {
+    pub edges: Vec<Forced>,
+}
+
+impl ForcedEdges {
+    /// Sorts by end and start and keeps one edge for each pair and directness.
+    pub fn new(mut edges: Vec<Forced>) -> ForcedEdges {
+        edges.sort_unstable_by_key(|e| (e.to, e.from, !e.direct, e.read, e.reader));
+        edges.dedup_by_key(|edge| (edge.to, edge.from, edge.direct));
+        ForcedEdges { edges }
+    }
+
+    /// The edges that end in a transaction.
+    pub fn into(&self, txn: u32) -> &[Forced] {
+        let start = self.edges.partition_point(|edge| edge.to < txn);
+        let len = self.edges[start..].partition_point(|edge| edge.to == txn);
+        &self.edges[start..start + len]
+    }
+
+    /// Adds edges; returns how many were new.
+    pub fn extend(&mut self, more: Vec<Forced>) -> usize {
+        let before = self.edges.len();
+        let mut edges = std::mem::take(&mut self.edges);
+        edges.extend(more);
+        *self = ForcedEdges::new(edges);
+        self.edges.len() - before
+    }
+}
+
+/// A read of a version that is not the last one in the witness order.
+#[derive(Clone, Copy, Debug)]
+pub struct StaleRead {
+    pub op: u32,
+    pub reader: u32,
+}
+
+/// What scheduling found.
+pub struct Schedule {
+    /// The transactions in order; all taken ones, unless there is a cycle.
+    pub order: Vec<u32>,
+    /// Whether every taken transaction could go.
+    pub complete: bool,
+    pub stale: Vec<StaleRead>,
+}
+
+const NONE: u32 = u32::MAX;
+
+/// The state of one scheduling.
+struct Scheduler<'a> {
+    observed: &'a Observed<'a>,
+    forced: &'a ForcedEdges,
+    /// Whether a transaction has extra predecessors.
+    has_forced: Vec<bool>,
+    done: Vec<bool>,
+    /// The next transaction of each session and its end.
+    next: Vec<u32>,
+    end: Vec<u32>,
+    /// The first session that waits for a transaction, and the session after it on that list.
+    waiting: Vec<u32>,
+    waiting_after: Vec<u32>,
+    /// How many operations of each session's next transaction are known to be ready.
+    ready: Vec<u32>,
+    queue: std::collections::VecDeque<u32>,
+}
+
+/// Schedules all taken transactions; see the module's text.
+pub fn schedule(observed: &Observed<'_>, forced: &ForcedEdges) -> Schedule {
+    let history = observed.history;
+    let txn_count = history.txn_count();
+    let mut has_forced = Vec::new();
+    if !forced.edges.is_empty() {
+        has_forced.resize(txn_count, false);
+        for edge in &forced.edges {
+            has_forced[edge.to as usize] = true;
+        }
+    }
+    let mut scheduler = Scheduler {
+        observed,
+        forced,
+        has_forced,
+        done: observed.taken.iter().map(|taken| !taken).collect(),
+        next: history
+            .sessions()
+            .map(|s| history.session_txns(s).start)
+            .collect(),
+        end: history
+            .sessions()
+            .map(|s| history.session_txns(s).end)
+            .collect(),
+        waiting: vec![NONE; txn_count],
+        waiting_after: vec![NONE; history.session_count()],
+        ready: vec![0; history.session_count()],
+        queue: (0..history.session_count() as u32).collect(),
+    };
+    scheduler.run()
+}
+
+impl Scheduler<'_> {
+    fn run(&mut self) -> Schedule {
+        let taken_count = self.observed.taken.iter().filter(|&&taken| taken).count();
+        let mut last_writer = vec![Link::INITIAL; self.observed.history.keys().limit()];
+        let mut order = Vec::with_capacity(taken_count);
+        let mut stale = Vec::new();
+        while let Some(session) = self.queue.pop_front() {
+            let Some(txn) = self.next_of(session) else {
+                continue;
+            };
+            if let Some(blocker) = self.blocker(session, txn) {
+                self.waiting_after[session as usize] = self.waiting[blocker as usize];
+                self.waiting[blocker as usize] = session;
+                continue;
+            }
+            apply(self.observed, txn, &mut last_writer, &mut stale);
+            order.push(txn);
+            self.done[txn as usize] = true;
+            self.next[session as usize] += 1;
+            self.ready[session as usize] = 0;
+            self.wake(txn);
+            self.queue.push_back(session);
+        }
+        Schedule {
+            complete: order.len() == taken_count,
+            order,
+            stale,
+        }
+    }
+
+    /// The next taken transaction of a session.
+    fn next_of(&mut self, session: u32) -> Option<u32> {
+        let next = &mut self.next[session as usize];
+        let end = self.end[session as usize];
+        while *next < end && !self.observed.taken[*next as usize] {
+            *next += 1;
+        }
+        (*next < end).then_some(*next)
+    }
+
+    /// A transaction that must go before `txn` and has not. Goes on where it stopped the last time,
+    /// so that a transaction with very many reads is not looked through again and again.
+    fn blocker(&mut self, session: u32, txn: u32) -> Option<u32> {
+        let links = &self.observed.links[self.observed.history.op_range(TxnId(txn))];
+        let ready = &mut self.ready[session as usize];
+        for &link in &links[*ready as usize..] {
+            if Link::is_txn(link) && !self.done[link as usize] {
+                return Some(link);
+            }
+            *ready += 1;
+        }
+        if self.has_forced.is_empty() || !self.has_forced[txn as usize] {
+            return None;
+        }
+        self.forced
+            .into(txn)
+            .iter()
+            .map(|edge| edge.from)
+            .find(|&from| !self.done[from as usize])
+    }
+
+    fn wake(&mut self, txn: u32) {
+        let mut session = std::mem::replace(&mut self.waiting[txn as usize], NONE);
+        while session != NONE {
+            self.queue.push_back(session);
+            session = self.waiting_after[session as usize];
+        }
+    }
+}
+
+/// Reads, then writes, of one transaction against the last writers. A list read may follow an
+/// append of its own transaction and still be external, hence all reads come first.
+#[inline]
+fn apply(observed: &Observed<'_>, txn: u32, last_writer: &mut [u32], stale: &mut Vec<StaleRead>) {
+    let range = observed.history.op_range(TxnId(txn));
+    let keys = &observed.history.ops().keys[range.clone()];
+    let links = &observed.links[range.clone()];
+    for (at, (key, &link)) in keys.iter().zip(links).enumerate() {
+        let is_read = Link::is_txn(link) || link == Link::INITIAL;
+        if is_read && link != last_writer[key.index()] {
+            stale.push(StaleRead {
+                op: (range.start + at) as u32,
+                reader: txn,
+            });
+        }
+    }
+    for (key, &link) in keys.iter().zip(links) {
+        if link == Link::WRITE {
+            last_writer[key.index()] = txn;
+        }
+    }
+}

@@ -1,0 +1,278 @@
+//! All forced edges of a rule at once: for every external read of a key from `t1` and every `t2`
+//! that writes the key and that the reader must have seen, `t2` before `t1`.
+//!
+//! Only edges that another one implies are left out: of the writers of one session, the last stands
+//! for the others (session order does the rest).
+//!
+//! read-committed, read-atomic: for each reader `t3` and each `t2` it read from, look through the
+//! smaller of "keys t2 writes" and "keys t3 reads" (O(n^1.5) in all: a large transaction is large
+//! only for few others); for read-atomic also the last writer of the key in `t3`'s session.
+//! causal: the same for what `t3` read from, and for each session the last writer of the key that
+//! happens before `t3`, by clocks (O(n · sessions)).
+//! Source: AWDIT (PLDI 2025) for the smaller side; Biswas & Enea for the saturation.
+
+use crate::Budget;
+use crate::budget::Limit;
+use crate::clocks::{self, Rows};
+use crate::graph::Components;
+use crate::observe::{Link, Observed};
+use crate::order::Forced;
+use crate::rule::Rule;
+use crate::stamped::StampedMap;
+use crate::visible::Visible;
+use crate::writers::Writers;
+use history::{SessionId, TxnId};
+use rustc_hash::FxHashMap;
+
+/// A forced edge as it is found: `to` may be [`Link::INITIAL`].
+pub type Found<'a> = dyn FnMut(Forced) + 'a;
+
+/// Transactions with more operations than this get a sorted list of the keys they write.
+const LARGE: usize = 64;
+
+/// Calls `found` for every forced edge of a rule that reads and sessions give directly.
+pub fn direct_edges(observed: &Observed<'_>, rule: Rule, found: &mut Found<'_>) {
+    let mut reads = ReaderKeys::new(observed);
+    let mut visible = Visible::new(observed, rule, false);
+    let mut large = FxHashMap::default();
+    for reader in observed
+        .history
+        .txn_ids()
+        .filter(|txn| observed.taken[txn.index()])
+    {
+        reads.begin(reader);
+        if reads.ops.is_empty() {
+            continue;
+        }
+        visible.begin(reader.0);
+        for at in 0..visible.read_from.len() {
+            let (t2, _) = visible.read_from[at];
+            common_keys(observed, &reads, t2, &mut large, &mut |op| {
+                let key = observed.history.ops().keys[op as usize].0;
+                let link = observed.links[op as usize];
+                if link != t2 && visible.sees(t2, op, None) {
+                    let direct = visible.read_of_other_key(t2, key).is_some();
+                    found(Forced {
+                        to: link,
+                        from: t2,
+                        read: op,
+                        reader: reader.0,
+                        direct,
+                    });
+                }
+            });
+        }
+    }
+}
+
+/// Calls `found` for the forced edges by session order: the last writer of each key that is read.
+pub fn session_edges(observed: &Observed<'_>, found: &mut Found<'_>) {
+    let history = observed.history;
+    let mut last = vec![u32::MAX; history.keys().limit()];
+    let mut visible = Visible::new(observed, Rule::ReadAtomic, false);
+    for txn in history.txn_ids().filter(|txn| observed.taken[txn.index()]) {
+        let start = history.session_txns(history.session_of(txn)).start;
+        visible.begin(txn.0);
+        for op in history.op_range(txn) {
+            let (link, key) = (observed.links[op], history.ops().keys[op]);
+            let t2 = last[key.index()];
+            let is_read = Link::is_txn(link) || link == Link::INITIAL;
+            if is_read && t2 != u32::MAX && t2 >= start && t2 != link {
+                let direct = visible.read_of_other_key(t2, key.0).is_some();
+                found(Forced {
+                    to: link,
+                    from: t2,
+                    read: op as u32,
+                    reader: txn.0,
+                    direct,
+                });
+            }
+        }
+        for (_, key) in observed.writes(txn) {
+            last[key.index()] = txn.0;
+        }
+    }
+}
+
+/// Calls `found` for the forced edges by happens-before: for each read and session, the last writer
+/// of the key. `implied` edges (whose start happens before their end anyway) only where asked for.
+pub fn causal_edges(
+    observed: &Observed<'_>,
+    order: &[u32],
+    components: Option<&Components>,
+    budget: &Budget<'_>,
+    wanted: &dyn Fn(u32) -> Implied,
+    found: &mut Found<'_>,
+) -> Result<(), Limit> {
+    let history = observed.history;
+    let all_keys = history.ops().keys.iter().map(|key| key.0);
+    let read_keys = all_keys
+        .zip(&observed.links)
+        .filter_map(|(key, &link)| (Link::is_txn(link) || link == Link::INITIAL).then_some(key));
+    let writers = Writers::of_keys(observed, read_keys, &[]);
+    let mut visible = Visible::new(observed, Rule::ReadAtomic, false);
+    clocks::walk(observed, order, components, budget, |txn, row, rows| {
+        visible.begin(txn);
+        for op in history.op_range(TxnId(txn)) {
+            let link = observed.links[op];
+            if !Link::is_txn(link) && link != Link::INITIAL {
+                continue;
+            }
+            let implied = wanted(link);
+            if implied != Implied::Skip {
+                let read = Read {
+                    txn,
+                    op: op as u32,
+                    link,
+                    row,
+                    keep: implied == Implied::Keep,
+                };
+                causal_edges_of(observed, &writers, &visible, &read, rows, found);
+            }
+        }
+    })
+}
+
+/// What to do with the edges into a version.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Implied {
+    /// Leave out all edges into it.
+    Skip,
+    /// Leave out those whose start happens before their end.
+    Drop,
+    /// Keep all.
+    Keep,
+}
+
+struct Read<'a> {
+    txn: u32,
+    op: u32,
+    link: u32,
+    row: &'a [u32],
+    keep: bool,
+}
+
+fn causal_edges_of(
+    observed: &Observed<'_>,
+    writers: &Writers,
+    visible: &Visible<'_>,
+    read: &Read<'_>,
+    rows: &Rows<'_>,
+    found: &mut Found<'_>,
+) {
+    let history = observed.history;
+    let key = history.ops().keys[read.op as usize].0;
+    let mut rest = writers.by_number(key);
+    while let Some(&first) = rest.first() {
+        let session = history.session_of(TxnId(first));
+        let txns = history.session_txns(session);
+        let len = rest.partition_point(|&txn| txn < txns.end);
+        let (mine, others) = rest.split_at(len);
+        rest = others;
+        let known = mine.partition_point(|&txn| txn < read.row[session.index()]);
+        // The reader itself is no other writer; in its own component it may not be the last.
+        let t2 = mine[..known]
+            .iter()
+            .rev()
+            .copied()
+            .find(|&txn| txn != read.txn);
+        let Some(t2) = t2.filter(|&t2| t2 != read.link) else {
+            continue;
+        };
+        let implied = || covers(rows, read.link, session, t2);
+        if read.keep || !implied() {
+            let direct = visible.read_of_other_key(t2, key).is_some();
+            let (to, reader) = (read.link, read.txn);
+            found(Forced {
+                to,
+                from: t2,
+                read: read.op,
+                reader,
+                direct,
+            });
+        }
+    }
+}
+
+/// Whether `t2` happens before the version read, by the row that is kept for its readers.
+fn covers(rows: &Rows<'_>, version: u32, session: SessionId, t2: u32) -> bool {
+    Link::is_txn(version)
+        && rows
+            .kept(version)
+            .is_some_and(|row| row[session.index()] > t2)
+}
+
+/// The external reads of one transaction, by key.
+struct ReaderKeys<'a> {
+    observed: &'a Observed<'a>,
+    /// The reads, those of one key linked to each other through `next`.
+    ops: Vec<u32>,
+    next: Vec<u32>,
+    first: StampedMap,
+}
+
+const END: u32 = u32::MAX;
+
+impl<'a> ReaderKeys<'a> {
+    fn new(observed: &'a Observed<'a>) -> ReaderKeys<'a> {
+        ReaderKeys {
+            observed,
+            ops: Vec::new(),
+            next: Vec::new(),
+            first: StampedMap::new(),
+        }
+    }
+
+    fn begin(&mut self, txn: TxnId) {
+        self.ops.clear();
+        self.next.clear();
+        let range = self.observed.history.op_range(txn);
+        self.first.reset(range.len());
+        for op in range {
+            let link = self.observed.links[op];
+            if Link::is_txn(link) || link == Link::INITIAL {
+                let key = self.observed.history.ops().keys[op].0;
+                let at = self.ops.len() as u32;
+                self.next.push(self.first.get(key).unwrap_or(END));
+                self.first.insert(key, at);
+                self.ops.push(op as u32);
+            }
+        }
+    }
+
+    fn of_key(&self, key: u32, visit: &mut dyn FnMut(u32)) {
+        let mut at = self.first.get(key).unwrap_or(END);
+        while at != END {
+            visit(self.ops[at as usize]);
+            at = self.next[at as usize];
+        }
+    }
+}
+
+/// Visits the reads whose key `t2` writes, by looking through the smaller side.
+fn common_keys(
+    observed: &Observed<'_>,
+    reads: &ReaderKeys<'_>,
+    t2: u32,
+    large: &mut FxHashMap<u32, Vec<u32>>,
+    visit: &mut dyn FnMut(u32),
+) {
+    let op_count = observed.history.txn(TxnId(t2)).op_count as usize;
+    if op_count <= LARGE || op_count <= reads.ops.len() {
+        for (_, key) in observed.writes(TxnId(t2)) {
+            reads.of_key(key.0, visit);
+        }
+        return;
+    }
+    let written = large.entry(t2).or_insert_with(|| {
+        let mut keys: Vec<u32> = observed.writes(TxnId(t2)).map(|(_, key)| key.0).collect();
+        keys.sort_unstable();
+        keys
+    });
+    for &op in &reads.ops {
+        let key = observed.history.ops().keys[op as usize].0;
+        if written.binary_search(&key).is_ok() {
+            visit(op);
+        }
+    }
+}

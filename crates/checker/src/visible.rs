@@ -1,0 +1,170 @@
+//! Answers `phi(t2, t3)` for one reader `t3` after another.
+//!
+//! What is prepared for a reader depends on the rule: the transactions it read from and where it
+//! first did (read-committed, read-atomic), the newest of each session among them (monotonic
+//! writes), or its ancestors. Ancestors come from a clock row where clocks are affordable;
+//! otherwise from a backward search that stops at the place of the oldest version in question.
+//!
+//! Cost: linear in the reader's reads, plus the ancestors searched.
+
+use crate::observe::{Link, Observed};
+use crate::rule::Rule;
+use crate::stamped::StampedMap;
+use history::TxnId;
+use rustc_hash::FxHashMap;
+
+/// The sight of one reader at a time.
+pub struct Visible<'a> {
+    observed: &'a Observed<'a>,
+    rule: Rule,
+    reader: u32,
+    session_start: u32,
+    /// The transactions read from, each with the first read of it.
+    pub read_from: Vec<(u32, u32)>,
+    first_read: StampedMap,
+    /// The transactions of which more than one key was read.
+    second_key: StampedMap,
+    /// The newest transaction read from, by session.
+    newest: StampedMap,
+    /// The first transaction of a session that read from a transaction.
+    first_readers: FxHashMap<(u32, u32), u32>,
+    /// Stamps of a backward search.
+    ancestor: Vec<u32>,
+    search: u32,
+    stack: Vec<u32>,
+}
+
+impl<'a> Visible<'a> {
+    /// Prepares for a rule. `searching`: ancestors are to be found without clocks.
+    pub fn new(observed: &'a Observed<'a>, rule: Rule, searching: bool) -> Visible<'a> {
+        let mut first_readers = FxHashMap::default();
+        if matches!(rule, Rule::MonotonicReads | Rule::WritesFollowReads) {
+            for txn in observed
+                .history
+                .txn_ids()
+                .filter(|txn| observed.taken[txn.index()])
+            {
+                let session = observed.history.session_of(txn).0;
+                for (_, _, writer) in observed.reads(txn) {
+                    first_readers.entry((session, writer.0)).or_insert(txn.0);
+                }
+            }
+        }
+        let stamps = if searching {
+            observed.history.txn_count()
+        } else {
+            0
+        };
+        Visible {
+            observed,
+            rule,
+            reader: 0,
+            session_start: 0,
+            read_from: Vec::new(),
+            first_read: StampedMap::new(),
+            second_key: StampedMap::new(),
+            newest: StampedMap::new(),
+            first_readers,
+            ancestor: vec![0; stamps],
+            search: 0,
+            stack: Vec::new(),
+        }
+    }
+
+    /// Turns to a reader.
+    pub fn begin(&mut self, reader: u32) {
+        let history = self.observed.history;
+        self.reader = reader;
+        self.session_start = history
+            .session_txns(history.session_of(TxnId(reader)))
+            .start;
+        self.read_from.clear();
+        let op_count = history.txn(TxnId(reader)).op_count as usize;
+        self.first_read.reset(op_count);
+        self.second_key.reset(op_count);
+        for (op, key, writer) in self.observed.reads(TxnId(reader)) {
+            let first = self.first_read.get_or_insert(writer.0, op.0);
+            if first == op.0 {
+                self.read_from.push((writer.0, op.0));
+            } else if history.ops().keys[first as usize] != key {
+                self.second_key.insert(writer.0, op.0);
+            }
+        }
+        if self.rule == Rule::MonotonicWrites {
+            self.newest.reset(self.read_from.len());
+            for &(writer, _) in &self.read_from {
+                let session = history.session_of(TxnId(writer)).0;
+                if self.newest.get_or_insert(session, writer) < writer {
+                    self.newest.insert(session, writer);
+                }
+            }
+        }
+    }
+
+    /// Finds the ancestors of the reader whose place is after `floor`.
+    pub fn search_ancestors(&mut self, place: &[u32], floor: Option<u32>) {
+        self.search += 1;
+        let above = |txn: u32| floor.is_none_or(|floor| place[txn as usize] > floor);
+        self.stack.push(self.reader);
+        while let Some(txn) = self.stack.pop() {
+            let history = self.observed.history;
+            let start = history.session_txns(history.session_of(TxnId(txn))).start;
+            let so = (start..txn)
+                .rev()
+                .find(|&t| self.observed.taken[t as usize]);
+            let links = &self.observed.links[history.op_range(TxnId(txn))];
+            let reads = links.iter().copied().filter(|&link| Link::is_txn(link));
+            for before in so.into_iter().chain(reads) {
+                if above(before) && self.ancestor[before as usize] != self.search {
+                    self.ancestor[before as usize] = self.search;
+                    self.stack.push(before);
+                }
+            }
+        }
+    }
+
+    /// Whether `t2` is in the reader's session, before it.
+    pub fn by_session(&self, t2: u32) -> bool {
+        t2 >= self.session_start && t2 < self.reader
+    }
+
+    /// A read of the reader that returned `t2`'s version of a key other than `key`.
+    pub fn read_of_other_key(&self, t2: u32, key: u32) -> Option<u32> {
+        let first = self.first_read.get(t2)?;
+        if self.observed.history.ops().keys[first as usize].0 != key {
+            return Some(first);
+        }
+        self.second_key.get(t2)
+    }
+
+    /// `phi(t2, reader)` for a read of the reader. `row`: the reader's clock row, where clocks are
+    /// used.
+    pub fn sees(&self, t2: u32, read: u32, row: Option<&[u32]>) -> bool {
+        let history = self.observed.history;
+        match self.rule {
+            Rule::ReadCommitted => self.first_read.get(t2).is_some_and(|first| first < read),
+            Rule::ReadYourWrites => self.by_session(t2),
+            Rule::ReadAtomic => self.by_session(t2) || self.first_read.get(t2).is_some(),
+            Rule::MonotonicReads => {
+                let session = history.session_of(TxnId(self.reader)).0;
+                self.first_readers
+                    .get(&(session, t2))
+                    .is_some_and(|&first| first < self.reader)
+            }
+            Rule::MonotonicWrites => {
+                let session = history.session_of(TxnId(t2)).0;
+                self.newest.get(session).is_some_and(|newest| newest > t2)
+            }
+            Rule::WritesFollowReads => self.read_from.iter().any(|&(middle, _)| {
+                let session = history.session_of(TxnId(middle)).0;
+                self.first_readers
+                    .get(&(session, t2))
+                    .is_some_and(|&first| first <= middle)
+            }),
+            Rule::Causal => match row {
+                Some(row) => row[history.session_of(TxnId(t2)).index()] > t2,
+                None => self.ancestor[t2 as usize] == self.search,
+            },
+        }
+    }
+}
