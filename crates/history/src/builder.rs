@@ -47,6 +47,24 @@ impl Builder {
         Builder::default()
     }
 
+    /// A history whose rows and operations a fast reader collected itself; sessions are numbered
+    /// by their place in `session_labels`, which are all different.
+    pub(crate) fn from_rows(
+        session_labels: Vec<i64>,
+        txns: Vec<Txn>,
+        ops: Ops,
+    ) -> Result<Builder, TooLarge> {
+        if ops.len() > OPS_MAX || txns.len() > TXNS_MAX {
+            return Err(TooLarge);
+        }
+        Ok(Builder {
+            session_labels,
+            txns,
+            ops,
+            ..Builder::default()
+        })
+    }
+
     /// The session that the file calls `label`; sessions are numbered in order of first mention.
     pub fn session(&mut self, label: i64) -> SessionId {
         let labels = &mut self.session_labels;
@@ -126,11 +144,10 @@ impl Builder {
         }
         let timed = self.intervals.len() == self.txns.len() && !self.txns.is_empty();
         let in_order = self.txns.is_sorted_by_key(|txn| txn.session);
-        let (txns, intervals) = if in_order {
-            (self.txns, self.intervals)
-        } else {
-            by_session(self.txns, self.intervals, &starts, timed)
-        };
+        let (mut txns, mut intervals) = (self.txns, self.intervals);
+        if !in_order {
+            by_session(&mut txns, &mut intervals, &starts, timed);
+        }
         History {
             session_labels: self.session_labels,
             session_starts: starts,
@@ -145,25 +162,30 @@ impl Builder {
 }
 
 /// Moves the rows to their places, session by session, keeping their order within a session.
-fn by_session(
-    txns: Vec<Txn>,
-    intervals: Vec<Interval>,
-    starts: &[u32],
-    timed: bool,
-) -> (Vec<Txn>, Vec<Interval>) {
+fn by_session(txns: &mut [Txn], intervals: &mut [Interval], starts: &[u32], timed: bool) {
     let mut next = starts.to_vec();
     let mut place = Vec::with_capacity(txns.len());
-    for txn in &txns {
+    for txn in txns.iter() {
         place.push(TxnId(next[txn.session.index()]));
         next[txn.session.index()] += 1;
     }
-    let mut sorted = txns.clone();
-    let mut sorted_intervals = if timed { intervals.clone() } else { Vec::new() };
-    for (row, to) in place.iter().enumerate() {
-        sorted[to.index()] = txns[row];
-        if timed {
-            sorted_intervals[to.index()] = intervals[row];
+    permute(txns, &place);
+    if timed {
+        permute(intervals, &place);
+    }
+}
+
+/// Moves `rows[i]` to `place[i]` without a second table: each row put into its place turns out
+/// another one, which is carried on.
+fn permute<T: Copy>(rows: &mut [T], place: &[TxnId]) {
+    let mut moved = vec![false; rows.len()];
+    for start in 0..rows.len() {
+        let mut carried = rows[start];
+        let mut at = start;
+        while !moved[at] {
+            moved[at] = true;
+            at = place[at].index();
+            carried = std::mem::replace(&mut rows[at], carried);
         }
     }
-    (sorted, sorted_intervals)
 }

@@ -11,6 +11,7 @@ mod initial;
 mod level;
 mod value;
 mod verdict;
+mod wide;
 
 pub use anomaly::{ANOMALIES, AnomalyKind, AnomalyRow};
 pub use builder::{Builder, TooLarge};

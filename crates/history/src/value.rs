@@ -3,6 +3,7 @@
 //! Most histories use small integers for keys and values, so the columns of a history hold 32-bit
 //! codes: an integer from 0 to 2³¹−1 is its own code, anything else is interned in a table.
 
+use crate::wide::WideInts;
 use std::collections::HashMap;
 use std::fmt;
 
@@ -60,11 +61,17 @@ impl ValueCode {
     pub const ZERO: ValueCode = ValueCode(0);
 }
 
-/// The values that do not fit into a code, each once.
+/// The values that do not fit into a code, each once. An integer below 2⁶⁴ takes some 20 bytes at
+/// most, since histories with millions of random 64-bit values are common; anything else more.
 #[derive(Clone, Default, Debug)]
 pub struct ValueTable {
-    interned: Vec<Value>,
-    codes: HashMap<Value, u32>,
+    /// By code less [`ValueCode::SMALL_LIMIT`]: the integer, or a place in `others`.
+    slots: WideInts,
+    /// The values that are no integer below 2⁶⁴.
+    others: Vec<Value>,
+    /// The slot of each of `others`, ascending.
+    other_slots: Vec<u32>,
+    other_codes: HashMap<Value, u32>,
 }
 
 impl ValueTable {
@@ -76,17 +83,19 @@ impl ValueTable {
         if let Some(code) = Self::small(value) {
             return code;
         }
-        if let Some(&index) = self.codes.get(value) {
-            return ValueCode(ValueCode::SMALL_LIMIT + index);
+        if let Value::Int(number) = value
+            && let Ok(number) = u64::try_from(*number)
+        {
+            return self.code_of_wide(number);
         }
-        let index = u32::try_from(self.interned.len()).expect("interned values fit 32 bits");
-        assert!(
-            index < ValueCode::SMALL_LIMIT - 2,
-            "too many different values"
-        );
-        self.interned.push(value.clone());
-        self.codes.insert(value.clone(), index);
-        ValueCode(ValueCode::SMALL_LIMIT + index)
+        if let Some(&slot) = self.other_codes.get(value) {
+            return ValueCode(ValueCode::SMALL_LIMIT + slot);
+        }
+        let slot = self.slots.reserve_slot(self.others.len() as u64);
+        self.others.push(value.clone());
+        self.other_slots.push(slot);
+        self.other_codes.insert(value.clone(), slot);
+        ValueCode(ValueCode::SMALL_LIMIT + slot)
     }
 
     /// The code of an integer, without building a [`Value`] in the common case.
@@ -98,24 +107,49 @@ impl ValueTable {
         self.code(&Value::Int(number))
     }
 
+    /// The code of an unsigned integer, small or not.
+    #[inline]
+    pub fn code_of_unsigned(&mut self, number: u64) -> ValueCode {
+        if number < ValueCode::SMALL_LIMIT.into() {
+            return ValueCode(number as u32);
+        }
+        self.code_of_wide(number)
+    }
+
+    fn code_of_wide(&mut self, number: u64) -> ValueCode {
+        ValueCode(ValueCode::SMALL_LIMIT + self.slots.enter(number))
+    }
+
     /// The code of `value` if it has one without changing the table.
     pub fn find(&self, value: &Value) -> Option<ValueCode> {
-        Self::small(value).or_else(|| {
-            self.codes
-                .get(value)
-                .map(|i| ValueCode(ValueCode::SMALL_LIMIT + i))
-        })
+        if let Some(code) = Self::small(value) {
+            return Some(code);
+        }
+        let slot = match value {
+            Value::Int(number) if u64::try_from(*number).is_ok() => self.slots.find(*number as u64),
+            _ => self.other_codes.get(value).copied(),
+        };
+        slot.map(|slot| ValueCode(ValueCode::SMALL_LIMIT + slot))
     }
 
     /// The value behind a code. [`ValueCode::UNKNOWN`] has none and shows as nil.
     pub fn value(&self, code: ValueCode) -> Value {
         if code == ValueCode::NIL || code == ValueCode::UNKNOWN {
-            Value::Nil
-        } else if code.0 < ValueCode::SMALL_LIMIT {
-            Value::Int(code.0.into())
-        } else {
-            self.interned[(code.0 - ValueCode::SMALL_LIMIT) as usize].clone()
+            return Value::Nil;
         }
+        if code.0 < ValueCode::SMALL_LIMIT {
+            return Value::Int(code.0.into());
+        }
+        let slot = code.0 - ValueCode::SMALL_LIMIT;
+        match self.other_slots.binary_search(&slot) {
+            Ok(index) => self.others[index].clone(),
+            Err(_) => Value::Int(self.slots.number(slot).into()),
+        }
+    }
+
+    /// How many values were interned: their codes run from [`ValueCode::SMALL_LIMIT`] on.
+    pub fn interned_count(&self) -> usize {
+        self.slots.len()
     }
 
     fn small(value: &Value) -> Option<ValueCode> {
@@ -137,6 +171,11 @@ pub enum KeyTable {
     Dense {
         /// One more than the largest key.
         limit: u32,
+    },
+    /// The keys are integers with gaps; the id of a key is its rank.
+    Sorted {
+        /// The keys that occur, ascending.
+        numbers: Vec<u64>,
     },
     /// Each key has a name of its own.
     Named {
@@ -161,6 +200,7 @@ impl KeyTable {
     pub fn limit(&self) -> usize {
         match self {
             KeyTable::Dense { limit } => *limit as usize,
+            KeyTable::Sorted { numbers } => numbers.len(),
             KeyTable::Named { names, .. } => names.len(),
         }
     }
@@ -169,6 +209,7 @@ impl KeyTable {
     pub fn name(&self, key: crate::KeyId) -> Value {
         match self {
             KeyTable::Dense { .. } => Value::Int(key.0.into()),
+            KeyTable::Sorted { numbers } => Value::Int(numbers[key.index()].into()),
             KeyTable::Named { names, .. } => names[key.index()].clone(),
         }
     }
@@ -182,6 +223,14 @@ impl KeyTable {
                 }
                 _ => None,
             },
+            KeyTable::Sorted { numbers } => match name {
+                Value::Int(n) => {
+                    let number = u64::try_from(*n).ok()?;
+                    let rank = numbers.binary_search(&number).ok()?;
+                    Some(crate::KeyId(rank as u32))
+                }
+                _ => None,
+            },
             KeyTable::Named { ids, .. } => ids.get(name).map(|&id| crate::KeyId(id)),
         }
     }
@@ -189,10 +238,10 @@ impl KeyTable {
     /// The id of a named key, entering it if it is new.
     ///
     /// # Panics
-    /// On a dense table, which names its keys by their numbers, and beyond 2³² keys.
+    /// On a dense or sorted table, which names its keys by their numbers, and beyond 2³² keys.
     pub fn intern(&mut self, name: &Value) -> crate::KeyId {
         let KeyTable::Named { names, ids } = self else {
-            panic!("a dense key table takes no new names");
+            panic!("a table of numbered keys takes no new names");
         };
         if let Some(&id) = ids.get(name) {
             return crate::KeyId(id);

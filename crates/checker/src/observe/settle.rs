@@ -77,7 +77,6 @@ fn settle_read(observed: &mut Observed<'_>, read: OpId, reader: TxnId, writes: &
         observed.links[read.index()] = Link::AMBIGUOUS;
         observed.ambiguous.push(AmbiguousRead {
             op: read,
-            reader,
             writers,
         });
         return;

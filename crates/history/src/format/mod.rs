@@ -1,5 +1,120 @@
 //! Reading and writing histories, one file a format.
 
+mod compress;
+mod detect;
 mod error;
+mod holds;
+mod kind;
+mod text;
 
+pub use compress::decompress;
+pub use detect::detect;
 pub use error::{FormatError, Place, WriteError};
+pub use kind::{Format, UnknownFormat};
+
+use crate::History;
+use std::io::Write;
+use std::ops::Range;
+
+/// One file.
+#[derive(Clone, Copy, Debug)]
+pub struct Source<'a> {
+    /// The name of the file within its directory.
+    pub name: &'a str,
+    /// What is in it.
+    pub bytes: &'a [u8],
+}
+
+/// A history and what there is to say about its file.
+#[derive(Debug)]
+pub struct Loaded {
+    /// The history.
+    pub history: History,
+    /// The format it was read from.
+    pub format: Format,
+    /// What the reader of a report should know, such as that the recording is cut off.
+    pub notes: Vec<String>,
+}
+
+/// How to read.
+pub struct ReadOptions<'a> {
+    /// The format; found out from the content if there is none.
+    pub format: Option<Format>,
+    /// How many threads may be used.
+    pub threads: usize,
+    /// Told of bytes of a single source that are not needed any more, so that the pages of a
+    /// mapped file can be given back. They are still read again to tell the line of an error.
+    pub release: &'a (dyn Fn(Range<usize>) + Sync),
+    /// Told how many bytes are done.
+    pub progress: &'a (dyn Fn(u64) + Sync),
+}
+
+impl Default for ReadOptions<'_> {
+    fn default() -> Self {
+        ReadOptions {
+            format: None,
+            threads: 1,
+            release: &|_| {},
+            progress: &|_| {},
+        }
+    }
+}
+
+/// Reads a history from one file or, for Cobra, from the files of a directory.
+pub fn read(sources: &[Source], options: &ReadOptions) -> Result<Loaded, FormatError> {
+    let format = match options.format {
+        Some(format) => format,
+        None => detect(sources)?,
+    };
+    let source = only(sources, format)?;
+    match format {
+        Format::Text => text::read(source.bytes, options),
+        _ => Err(FormatError::new(
+            Place::Whole,
+            format!("{format} cannot be read"),
+        )),
+    }
+}
+
+/// The one file that every format but Cobra's is.
+fn only<'a>(sources: &[Source<'a>], format: Format) -> Result<Source<'a>, FormatError> {
+    match sources {
+        [source] => Ok(*source),
+        [] => Err(FormatError::new(Place::Whole, "there is no file to read")),
+        _ => Err(FormatError::new(
+            Place::Whole,
+            format!(
+                "expected one file of the format {format}, found {}",
+                sources.len()
+            ),
+        )
+        .hint("only cobra keeps a history in several files")),
+    }
+}
+
+/// Writes a history. Cobra's format is a directory: one file a session.
+pub fn write(history: &History, format: Format, out: &mut dyn Write) -> Result<(), WriteError> {
+    match format {
+        Format::Text => text::write(history, out),
+        _ => Err(WriteError::CannotHold(format!(
+            "{format} cannot be written"
+        ))),
+    }
+}
+
+/// The beginning of some bytes as a person can read it, for an error message.
+pub(crate) fn quote(bytes: &[u8]) -> String {
+    const LENGTH: usize = 24;
+    if bytes.is_empty() {
+        return "the end".to_string();
+    }
+    let shown = &bytes[..bytes.len().min(LENGTH)];
+    let dots = if bytes.len() > LENGTH { "…" } else { "" };
+    format!("`{}{dots}`", shown.escape_ascii())
+}
+
+/// The error of a file without a byte.
+pub(crate) fn empty() -> FormatError {
+    FormatError::new(Place::Whole, "the file is empty")
+        .hint("did the recording stop before its first transaction, or is it another file?")
+}

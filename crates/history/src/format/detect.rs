@@ -1,0 +1,178 @@
+//! Finds out the format of a file from its content.
+
+use super::compress::is_compressed;
+use super::{Format, FormatError, Place, Source, empty, quote};
+
+/// How much of a file is looked at.
+const HEAD: usize = 64 << 10;
+
+/// The format of a file, or of the files of a directory, by content.
+pub fn detect(sources: &[Source]) -> Result<Format, FormatError> {
+    if sources.iter().all(|source| source.bytes.is_empty()) {
+        return Err(empty());
+    }
+    if sources.iter().all(|source| is_cobra(source.bytes)) {
+        return Ok(Format::Cobra);
+    }
+    let [source] = sources else {
+        let unlike = sources.iter().find(|source| !is_cobra(source.bytes));
+        let name = unlike.map_or("", |source| source.name);
+        return Err(FormatError::new(Place::Byte(0), "expected a Cobra log")
+            .in_file(name)
+            .hint("several files are read together only as the logs of a Cobra directory"));
+    };
+    let bytes = source.bytes;
+    if is_compressed(bytes) {
+        return Err(FormatError::new(Place::Byte(0), "the file is compressed"));
+    }
+    if bytes.starts_with(b"PAR1") {
+        return Ok(Format::Parquet);
+    }
+    let head = &bytes[..bytes.len().min(HEAD)];
+    of_text(head)
+        .or_else(|| is_dbcop_bincode(bytes).then_some(Format::DbcopBincode))
+        .ok_or_else(|| unknown(head))
+}
+
+/// The first meaningful line decides.
+fn of_text(head: &[u8]) -> Option<Format> {
+    let text = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
+    if text.contains(&0) {
+        return None;
+    }
+    let mut rest = text.trim_ascii_start();
+    let mut comment = None;
+    loop {
+        let marks: [&[u8]; 3] = [b";", b"//", b"# "];
+        let Some(mark) = marks.iter().find(|mark| rest.starts_with(mark)) else {
+            break;
+        };
+        comment = Some(*mark);
+        let line_end = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
+        rest = rest[line_end..].trim_ascii_start();
+    }
+    if rest.is_empty() {
+        return match comment? {
+            b";" => Some(Format::JepsenEdn),
+            b"//" => Some(Format::DbcopHist),
+            _ => Some(Format::Text),
+        };
+    }
+    match rest[0] {
+        b'r' | b'w' | b'R' | b'W' => line_format(rest),
+        b'#' if rest.starts_with(b"#jepsen") => Some(Format::JepsenEdn),
+        b'#' => Some(Format::Text),
+        b'-' | b'=' => separator_format(rest),
+        b'{' | b'[' => bracket_format(rest),
+        b'(' if comment == Some(b";") || rest.contains(&b':') => Some(Format::JepsenEdn),
+        _ => None,
+    }
+}
+
+fn line_format(rest: &[u8]) -> Option<Format> {
+    let after = rest[1..].trim_ascii_start();
+    match after.first() {
+        Some(b'(') | None => Some(Format::Text),
+        Some(byte) if byte.is_ascii_digit() && rest[1].is_ascii_whitespace() => Some(Format::Awdit),
+        _ => None,
+    }
+}
+
+/// A file that begins with an empty session or transaction.
+fn separator_format(rest: &[u8]) -> Option<Format> {
+    let after = rest
+        .iter()
+        .find(|byte| !matches!(byte, b'-' | b'=') && !byte.is_ascii_whitespace());
+    match after {
+        Some(b'[' | b'/') => Some(Format::DbcopHist),
+        Some(b'r' | b'w') | None => Some(Format::Awdit),
+        _ => None,
+    }
+}
+
+/// EDN, JSON or dbcop's text: told apart by what follows the brackets.
+fn bracket_format(rest: &[u8]) -> Option<Format> {
+    let is_bracket = |byte: &u8| matches!(byte, b'{' | b'[') || byte.is_ascii_whitespace();
+    let depth = rest.iter().take_while(|byte| is_bracket(byte)).count();
+    let opening: Vec<u8> = rest[..depth]
+        .iter()
+        .copied()
+        .filter(|byte| !byte.is_ascii_whitespace())
+        .collect();
+    let inner = &rest[depth..];
+    let object = opening.ends_with(b"{");
+    match inner.first() {
+        Some(b':' | b'#' | b';') => Some(Format::JepsenEdn),
+        Some(b'"') if object => json_format(&opening, rest),
+        Some(b']') if opening.starts_with(b"[[") => Some(Format::DbcopJson),
+        Some(b']') if opening == b"[" && inner[1..].trim_ascii().is_empty() => {
+            Some(Format::DbcopHist)
+        }
+        Some(b']') if opening == b"[" => after_empty_brackets(inner),
+        Some(byte) if opening == b"[" && (byte.is_ascii_alphabetic() || *byte == b'_') => {
+            Some(Format::DbcopHist)
+        }
+        _ => None,
+    }
+}
+
+fn after_empty_brackets(inner: &[u8]) -> Option<Format> {
+    let next = inner[1..].trim_ascii_start().first();
+    matches!(next, Some(b'[' | b'!' | b'-' | b'/')).then_some(Format::DbcopHist)
+}
+
+/// By the names in the first object.
+fn json_format(opening: &[u8], rest: &[u8]) -> Option<Format> {
+    let first_line = rest.split(|&byte| byte == b'\n').next().unwrap_or(rest);
+    let has = |text: &[u8], name: &[u8]| memchr::memmem::find(text, name).is_some();
+    if opening == b"{" && has(first_line, b"\"isolde\"") {
+        return Some(Format::Isolde);
+    }
+    if opening.starts_with(b"[[") || has(rest, b"\"params\"") || has(rest, b"\"events\"") {
+        return Some(Format::DbcopJson);
+    }
+    if opening == b"{" && has(rest, b"\"data\"") && !has(rest, b"\"process\"") {
+        return Some(Format::DbcopJson);
+    }
+    let jepsen = has(rest, b"\"type\"") && (has(rest, b"\"process\"") || has(rest, b"\"f\""));
+    jepsen.then_some(Format::JepsenJson)
+}
+
+/// A log begins with a transaction; an empty one is a session without any.
+fn is_cobra(bytes: &[u8]) -> bool {
+    let next = bytes.get(9);
+    let follows = matches!(next, None | Some(b'R' | b'W' | b'C' | b'A'));
+    bytes.is_empty()
+        || (bytes[0] == b'S' && follows && !bytes[..bytes.len().min(9)].is_ascii())
+        || (bytes[0] == b'S' && follows && bytes[..bytes.len().min(9)].contains(&0))
+}
+
+/// Five small numbers, a short text, and a count that the file can hold.
+fn is_dbcop_bincode(bytes: &[u8]) -> bool {
+    let number = |at: usize| {
+        let field = bytes.get(at..at + 8)?;
+        Some(u64::from_le_bytes(field.try_into().ok()?))
+    };
+    let parameters = (0..5).all(|field| number(field * 8).is_some_and(|n| n < 1 << 40));
+    let info = number(40).filter(|&length| length <= bytes.len() as u64);
+    let Some(info) = info.filter(|_| parameters) else {
+        return false;
+    };
+    let text = bytes.get(48..48 + info as usize);
+    text.is_some_and(|text| std::str::from_utf8(text).is_ok())
+}
+
+fn unknown(head: &[u8]) -> FormatError {
+    FormatError::new(
+        Place::Whole,
+        format!(
+            "the format is unknown: the file begins with {}",
+            quote(head)
+        ),
+    )
+    .hint(
+        "looked for PolySI text r(key,value,session,txn), AWDIT text `r key value`, Cobra logs, \
+         dbcop bincode, JSON and [x:=1 y==2], Jepsen EDN {:type …} and JSON {\"type\": …}, \
+         Isolde JSON lines and Parquet; name the format if it is one of these",
+    )
+}

@@ -1,0 +1,135 @@
+//! What the formats of registers can hold, checked before the first byte is written.
+
+use super::{Format, WriteError};
+use crate::{History, KeyId, OpKind, Status, TxnId, Value, ValueCode};
+
+/// Refuses a history, naming the format and the formats that can hold everything.
+pub(super) fn refuse(format: Format, what: impl std::fmt::Display) -> WriteError {
+    WriteError::CannotHold(format!(
+        "the format {format} cannot hold {what}; isolde and parquet can hold any history"
+    ))
+}
+
+/// Refuses anything but reads and writes of registers whose result is known, and transactions
+/// of unknown outcome.
+pub(super) fn registers(history: &History, format: Format) -> Result<(), WriteError> {
+    for txn in history.txn_ids() {
+        if history.status(txn) == Status::Indeterminate {
+            let name = history.txn_name(txn);
+            return Err(refuse(format, format!("{name}, whose outcome is unknown")));
+        }
+        for (id, op) in history.txn_ops(txn) {
+            let known = op.value != ValueCode::UNKNOWN;
+            let nil_write = op.kind == OpKind::Write && op.value == ValueCode::NIL;
+            if !matches!(op.kind, OpKind::Read | OpKind::Write) || !known || nil_write {
+                let (name, text) = (history.txn_name(txn), history.op_text(id));
+                return Err(refuse(format, format!("{text} of {name}")));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Refuses transactions without operations.
+pub(super) fn no_empty_txn(history: &History, format: Format) -> Result<(), WriteError> {
+    match history
+        .txn_ids()
+        .find(|&txn| history.txn(txn).op_count == 0)
+    {
+        Some(txn) => {
+            let name = history.txn_name(txn);
+            Err(refuse(format, format!("{name}, which has no operation")))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Refuses sessions without transactions.
+pub(super) fn no_empty_session(history: &History, format: Format) -> Result<(), WriteError> {
+    let empty = |session: &crate::SessionId| history.session_txns(*session).is_empty();
+    match history.sessions().find(empty) {
+        Some(session) => {
+            let label = history.session_label(session);
+            Err(refuse(
+                format,
+                format!("session {label}, which has no transaction"),
+            ))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Refuses aborted transactions.
+pub(super) fn no_aborted(history: &History, format: Format) -> Result<(), WriteError> {
+    let aborted = |txn: &TxnId| history.status(*txn) == Status::Aborted;
+    match history.txn_ids().find(aborted) {
+        Some(txn) => {
+            let name = history.txn_name(txn);
+            Err(refuse(format, format!("the aborted transaction {name}")))
+        }
+        None => Ok(()),
+    }
+}
+
+/// The number that a key is.
+pub(super) fn key(history: &History, key: KeyId, format: Format) -> Result<u64, WriteError> {
+    match history.key_name(key) {
+        Value::Int(number) if u64::try_from(number).is_ok() => Ok(number as u64),
+        name => Err(refuse(
+            format,
+            format!("the key {name}: keys are unsigned numbers"),
+        )),
+    }
+}
+
+/// Values of a format that knows no nil: a read of nil becomes a read of 0, which is the same
+/// version as long as nobody writes 0 to that key.
+pub(super) struct Numbers<'a> {
+    history: &'a History,
+    format: Format,
+    /// By key: whether somebody writes 0 to it. Empty if nobody reads nil.
+    zero_written: Vec<bool>,
+}
+
+impl<'a> Numbers<'a> {
+    /// Looks for reads of nil.
+    pub fn new(history: &'a History, format: Format) -> Numbers<'a> {
+        let ops = history.ops();
+        let mut zero_written = Vec::new();
+        if ops.values.contains(&ValueCode::NIL) {
+            zero_written = vec![false; history.keys().limit()];
+            for (index, kind) in ops.kinds.iter().enumerate() {
+                if kind.is_write() && ops.values[index] == ValueCode::ZERO {
+                    zero_written[ops.keys[index].index()] = true;
+                }
+            }
+        }
+        Numbers {
+            history,
+            format,
+            zero_written,
+        }
+    }
+
+    /// The number to write for a value of a key.
+    pub fn number(&self, key: KeyId, code: ValueCode) -> Result<u64, WriteError> {
+        if code.0 < ValueCode::SMALL_LIMIT {
+            return Ok(code.0.into());
+        }
+        if code == ValueCode::NIL {
+            if !self.zero_written[key.index()] {
+                return Ok(0);
+            }
+            let name = self.history.key_name(key);
+            let what = format!("a read of nil of the key {name}, to which 0 is written");
+            return Err(refuse(self.format, what));
+        }
+        match self.history.value(code) {
+            Value::Int(number) if u64::try_from(number).is_ok() => Ok(number as u64),
+            value => Err(refuse(
+                self.format,
+                format!("the value {value}: values are unsigned numbers"),
+            )),
+        }
+    }
+}
