@@ -4,6 +4,7 @@
 
 mod anomaly;
 mod builder;
+pub mod definition;
 pub mod format;
 mod history;
 mod id;

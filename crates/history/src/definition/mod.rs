@@ -1,0 +1,76 @@
+//! What each level means: the axioms, executable, by brute force.
+//!
+//! This is the reference that everything else is tested against. It is written to be read next to
+//! docs/levels.md and the papers, and it only takes histories of a few transactions.
+//!
+//! **Definition.** An *interpretation* of a history takes every committed transaction and some of
+//! the indeterminate ones as committed, and chooses a writer for each external read. A level holds
+//! if it holds in some interpretation.
+//!
+//! **Steps.** `scope` refuses what has no definition yet; `interpretation` enumerates the
+//! interpretations, with `observation` telling what each read saw; `commit_order` enumerates the
+//! total orders of transactions for the levels defined by one, `version_order` the total orders of
+//! each key's versions for the levels defined by a graph. `patterns` states the anomalies of the
+//! C4 paper as definitions of their own.
+//!
+//! **Cost.** Factorial in the number of transactions, exponential in that of ambiguous reads.
+//!
+//! **Sources.** Biswas & Enea, "On the complexity of checking transactional consistency", OOPSLA
+//! 2019 (commit orders); Cerone & Gotsman, "Analysing snapshot isolation", JACM 2018, and Adya,
+//! PhD thesis, 1999 (graphs); Liu et al. (C4), VLDB 2024 (patterns).
+//!
+//! **Where we differ.** A non-repeatable read is legal below read-atomic, where each read stands
+//! for itself. Indeterminate transactions and values written more than once are interpreted in
+//! every possible way.
+
+mod commit_order;
+mod execution;
+mod interpretation;
+mod observation;
+mod patterns;
+mod relation;
+mod scope;
+mod version_order;
+
+pub use patterns::patterns;
+pub use scope::OutOfScope;
+
+use crate::{History, Initial, Level};
+use std::ops::ControlFlow;
+
+/// Whether the history has the level, by its axiom.
+pub fn holds(history: &History, level: Level, initial: &Initial) -> Result<bool, OutOfScope> {
+    let open = levels_left_open(history, initial, vec![level])?;
+    Ok(open.is_empty())
+}
+
+/// Which levels the history has; all levels, weak before strong.
+pub fn holds_all(history: &History, initial: &Initial) -> Result<Vec<(Level, bool)>, OutOfScope> {
+    let open = levels_left_open(history, initial, Level::all().collect())?;
+    Ok(Level::all()
+        .map(|level| (level, !open.contains(&level)))
+        .collect())
+}
+
+/// Of the levels asked about, those that hold in no interpretation.
+fn levels_left_open(
+    history: &History,
+    initial: &Initial,
+    mut open: Vec<Level>,
+) -> Result<Vec<Level>, OutOfScope> {
+    scope::check(history)?;
+    interpretation::for_each(history, initial, &mut |execution| {
+        let found = [
+            commit_order::levels_that_hold(execution, &open),
+            version_order::levels_that_hold(execution, &open),
+        ]
+        .concat();
+        open.retain(|level| !found.contains(level));
+        if open.is_empty() {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    })?;
+    Ok(open)
+}

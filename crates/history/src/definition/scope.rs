@@ -1,0 +1,143 @@
+//! Which histories the definitions speak about.
+
+use super::interpretation::TXNS_MAX;
+use crate::{History, KeyId, OpKind, Status, TxnId, ValueCode};
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// Why the definitions give no answer.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum OutOfScope {
+    /// More transactions than orders of them can be enumerated.
+    TooManyTransactions {
+        /// The transactions that are not aborted.
+        count: usize,
+        /// How many of them there may be.
+        limit: usize,
+    },
+    /// More operations than brute force should be used for.
+    TooManyOperations {
+        /// How many there may be.
+        limit: usize,
+    },
+    /// More combinations of indeterminate transactions and ambiguous reads than can be enumerated.
+    TooManyInterpretations,
+    /// The history has operations on sets or counters, for which no level is defined.
+    SetsOrCounters,
+    /// Lists were used in a way that leaves no single order of their elements.
+    ContradictoryLists,
+    /// The patterns are defined for registers whose transactions all ended and whose writes to a
+    /// key are all different.
+    NoPatterns,
+}
+
+impl fmt::Display for OutOfScope {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            OutOfScope::TooManyTransactions { count, limit } => write!(
+                f,
+                "the definitions take at most {limit} transactions that did not abort, not {count}"
+            ),
+            OutOfScope::TooManyOperations { limit } => {
+                write!(f, "the definitions take at most {limit} operations")
+            }
+            OutOfScope::TooManyInterpretations => f.write_str(
+                "indeterminate transactions and ambiguous reads combine in too many ways",
+            ),
+            OutOfScope::SetsOrCounters => {
+                f.write_str("no level is defined for operations on sets and counters yet")
+            }
+            OutOfScope::ContradictoryLists => {
+                f.write_str("list reads contradict each other or the appends")
+            }
+            OutOfScope::NoPatterns => f.write_str(
+                "patterns are defined for registers with unique values and known outcomes",
+            ),
+        }
+    }
+}
+
+impl std::error::Error for OutOfScope {}
+
+const OPS_MAX: usize = 512;
+
+/// Refuses a history that the definitions do not speak about.
+pub(super) fn check(history: &History) -> Result<(), OutOfScope> {
+    let count = history
+        .txns()
+        .iter()
+        .filter(|txn| txn.status != Status::Aborted)
+        .count();
+    if count > TXNS_MAX {
+        let limit = TXNS_MAX;
+        return Err(OutOfScope::TooManyTransactions { count, limit });
+    }
+    if history.op_count() > OPS_MAX {
+        return Err(OutOfScope::TooManyOperations { limit: OPS_MAX });
+    }
+    let undefined = |kind: &OpKind| !is_register(*kind) && !is_list(*kind);
+    if history.ops().kinds.iter().any(undefined) {
+        return Err(OutOfScope::SetsOrCounters);
+    }
+    if lists_are_consistent(history) {
+        Ok(())
+    } else {
+        Err(OutOfScope::ContradictoryLists)
+    }
+}
+
+pub(super) fn is_register(kind: OpKind) -> bool {
+    matches!(kind, OpKind::Read | OpKind::Write)
+}
+
+pub(super) fn is_list(kind: OpKind) -> bool {
+    matches!(kind, OpKind::Append | OpKind::ReadList)
+}
+
+/// Whether a key is used as a list or as a register but not both, no element is appended twice to
+/// a key, lists read are prefixes of one another, and every element but the last of a list was
+/// appended by a committed transaction.
+fn lists_are_consistent(history: &History) -> bool {
+    let mut authors: BTreeMap<(KeyId, ValueCode), TxnId> = BTreeMap::new();
+    let mut used_as_list: BTreeMap<KeyId, bool> = BTreeMap::new();
+    for txn in history.txn_ids() {
+        for (_, op) in history.txn_ops(txn) {
+            if *used_as_list.entry(op.key).or_insert(is_list(op.kind)) != is_list(op.kind) {
+                return false;
+            }
+            if op.kind == OpKind::Append && authors.insert((op.key, op.value), txn).is_some() {
+                return false;
+            }
+        }
+    }
+    let mut longest: BTreeMap<KeyId, &[ValueCode]> = BTreeMap::new();
+    for txn in history.txn_ids() {
+        if history.status(txn) == Status::Aborted {
+            continue;
+        }
+        for (_, op) in history.txn_ops(txn) {
+            if op.kind != OpKind::ReadList || op.value == ValueCode::UNKNOWN {
+                continue;
+            }
+            let list = history.list(op.value);
+            let committed = |element: &ValueCode| {
+                authors.get(&(op.key, *element)).is_some_and(|&author| {
+                    author == txn || history.status(author) == Status::Committed
+                })
+            };
+            let repeats = (1..list.len()).any(|i| list[..i].contains(&list[i]));
+            let before_last = &list[..list.len().saturating_sub(1)];
+            if repeats || !before_last.iter().all(committed) {
+                return false;
+            }
+            let known = longest.entry(op.key).or_insert(list);
+            if !(known.starts_with(list) || list.starts_with(known)) {
+                return false;
+            }
+            if list.len() > known.len() {
+                *known = list;
+            }
+        }
+    }
+    true
+}
