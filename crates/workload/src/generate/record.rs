@@ -1,0 +1,181 @@
+//! Writes finished transactions into the history.
+
+use super::client::{Client, Held};
+use super::config::{Config, ConfigError, Datatype};
+use super::simulate::TICK;
+use history::{
+    Builder, History, Interval, KeyId, KeyTable, Op, OpKind, SessionId, Status, TooLarge, ValueCode,
+};
+
+pub struct Recorder {
+    builder: Builder,
+    lists: bool,
+    times: bool,
+    /// How many transactions were recorded; the next one's label.
+    count: u64,
+    next_session: i64,
+    ops: Vec<Op>,
+    codes: Vec<ValueCode>,
+}
+
+impl Recorder {
+    pub fn new(config: &Config) -> Recorder {
+        let mut builder = Builder::new();
+        // The size is known, and doubling a column of gigabytes would double the memory.
+        let ops = config.op_count() as usize;
+        builder.ops.kinds.reserve_exact(ops);
+        builder.ops.keys.reserve_exact(ops);
+        builder.ops.values.reserve_exact(ops);
+        Recorder {
+            builder,
+            lists: config.datatype == Datatype::Lists,
+            times: config.times,
+            count: 0,
+            next_session: 0,
+            ops: Vec::new(),
+            codes: Vec::new(),
+        }
+    }
+
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    pub fn new_session(&mut self) -> SessionId {
+        let session = self.builder.session(self.next_session);
+        self.next_session += 1;
+        session
+    }
+
+    /// Records a transaction as given.
+    pub fn push(
+        &mut self,
+        session: SessionId,
+        status: Status,
+        interval: Interval,
+        ops: &[Op],
+    ) -> Result<(), ConfigError> {
+        let interval = self.times.then_some(interval);
+        let label = self.count;
+        self.count += 1;
+        self.builder
+            .push_txn(session, label, status, interval, ops)
+            .map_err(too_large)
+    }
+
+    pub fn push_list(&mut self, elements: &[u32]) -> ValueCode {
+        if elements.is_empty() {
+            return ValueCode::NIL;
+        }
+        self.codes.clear();
+        self.codes.extend(elements.iter().map(|&e| ValueCode(e)));
+        self.builder.lists.push(&self.codes)
+    }
+
+    /// Records a client's finished transaction. With `swap`, it may change places with the next
+    /// one of its session: the times stay where they are, the contents move.
+    pub fn finish(
+        &mut self,
+        client: &mut Client,
+        now: i64,
+        swap: Option<bool>,
+    ) -> Result<(), ConfigError> {
+        let status = client.fate.status();
+        let unheard = status == Status::Indeterminate;
+        let interval = Interval {
+            start: client.started * TICK + client.skew,
+            end: if unheard {
+                Interval::NEVER
+            } else {
+                now * TICK + client.skew
+            },
+        };
+        let mut ops = std::mem::take(&mut self.ops);
+        ops.clear();
+        self.ops_of(client, unheard, &mut ops);
+        if unheard {
+            self.flush(client)?;
+        }
+        if let Some(held) = client.held.take() {
+            self.push(client.session, status, held.interval, &ops)?;
+            self.push(client.session, held.status, interval, &held.ops)?;
+        } else if swap == Some(true) && !unheard {
+            client.held = Some(Held {
+                ops: ops.clone(),
+                status,
+                interval,
+            });
+        } else {
+            self.push(client.session, status, interval, &ops)?;
+        }
+        self.ops = ops;
+        if unheard && client.remaining > 0 {
+            client.session = self.new_session();
+        }
+        Ok(())
+    }
+
+    /// Records what a client still holds back.
+    pub fn flush(&mut self, client: &mut Client) -> Result<(), ConfigError> {
+        match client.held.take() {
+            Some(held) => self.push(client.session, held.status, held.interval, &held.ops),
+            None => Ok(()),
+        }
+    }
+
+    fn ops_of(&mut self, client: &Client, unheard: bool, ops: &mut Vec<Op>) {
+        let mut lists = client.steps.iter().filter(|s| self.lists && !s.write);
+        lists.next();
+        for step in &client.steps {
+            let kind = match (self.lists, step.write) {
+                (false, false) => OpKind::Read,
+                (false, true) => OpKind::Write,
+                (true, false) => OpKind::ReadList,
+                (true, true) => OpKind::Append,
+            };
+            let mut value = ValueCode(step.value);
+            if kind == OpKind::ReadList {
+                // The elements of this read end where those of the next one begin.
+                let start = step.value as usize;
+                let end = lists
+                    .next()
+                    .map_or(client.elements.len(), |s| s.value as usize);
+                value = if unheard {
+                    ValueCode::UNKNOWN
+                } else {
+                    list_code(
+                        &mut self.builder,
+                        &mut self.codes,
+                        &client.elements[start..end],
+                    )
+                };
+            } else if unheard && kind == OpKind::Read {
+                value = ValueCode::UNKNOWN;
+            }
+            let key = KeyId(step.key);
+            ops.push(Op { kind, key, value });
+        }
+    }
+
+    /// The history; keys are below `key_limit`.
+    pub fn into_history(mut self, key_limit: u32) -> History {
+        self.builder.keys = KeyTable::Dense { limit: key_limit };
+        self.builder.finish()
+    }
+}
+
+fn list_code(builder: &mut Builder, codes: &mut Vec<ValueCode>, elements: &[u32]) -> ValueCode {
+    if elements.is_empty() {
+        return ValueCode::NIL;
+    }
+    codes.clear();
+    codes.extend(elements.iter().map(|&e| ValueCode(e)));
+    builder.lists.push(codes)
+}
+
+fn too_large(problem: TooLarge) -> ConfigError {
+    ConfigError {
+        field: "txns_per_session",
+        problem: problem.to_string(),
+    }
+}
