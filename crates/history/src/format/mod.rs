@@ -1,9 +1,19 @@
 //! Reading and writing histories, one file a format.
 
+mod codes;
 mod compress;
 mod detect;
+mod edn;
 mod error;
+mod escape;
 mod holds;
+mod jepsen;
+mod jepsen_event;
+mod jepsen_read;
+mod jepsen_value;
+mod jepsen_write;
+mod jsonl;
+mod jsonl_write;
 mod kind;
 mod text;
 

@@ -1,0 +1,92 @@
+//! Keys and values on their way into a history's columns, as 32-bit codes.
+//!
+//! Readers enter keys like values (a small integer is its own code) and only at the end decide
+//! whether the keys are dense enough to be named by their own numbers.
+
+use super::edn::{Atom, Scan, Scanner};
+use crate::{KeyId, KeyTable, Value, ValueCode, ValueTable};
+use std::collections::HashMap;
+
+/// A [`ValueTable`] that looks texts up without allocating.
+#[derive(Default, Debug)]
+pub(crate) struct Codes {
+    /// The table behind.
+    pub table: ValueTable,
+    texts: HashMap<Box<str>, ValueCode>,
+    ints: HashMap<i128, ValueCode>,
+}
+
+impl Codes {
+    /// The code of an integer.
+    #[inline]
+    pub fn int(&mut self, number: i128) -> ValueCode {
+        if (0..ValueCode::SMALL_LIMIT.into()).contains(&number) {
+            return ValueCode(number as u32);
+        }
+        let table = &mut self.table;
+        *self
+            .ints
+            .entry(number)
+            .or_insert_with(|| table.code(&Value::Int(number)))
+    }
+
+    /// The code of a text.
+    pub fn text(&mut self, text: &str) -> ValueCode {
+        if let Some(&code) = self.texts.get(text) {
+            return code;
+        }
+        let code = self.table.code(&Value::from(text));
+        self.texts.insert(text.into(), code);
+        code
+    }
+
+    /// Reads one value; a collection becomes the text it is written as.
+    #[inline]
+    pub fn scan<const JSON: bool>(&mut self, scanner: &mut Scanner<'_, JSON>) -> Scan<ValueCode> {
+        scanner.space()?;
+        let start = scanner.pos;
+        match scanner.atom()? {
+            Atom::Int(number) => Ok(self.int(number)),
+            Atom::Nil => Ok(ValueCode::NIL),
+            Atom::Text(text) => Ok(self.text(&text)),
+            Atom::List | Atom::Set | Atom::Map => {
+                scanner.pos = start;
+                scanner.skip()?;
+                let text = scanner.text(start)?;
+                Ok(self.text(&text))
+            }
+        }
+    }
+}
+
+/// Turns key codes into key ids, in place, and returns their names. Keys that are small integers
+/// without wide gaps keep their numbers; otherwise ids follow the first mention.
+pub(crate) fn key_table(keys: &mut [KeyId], codes: &ValueTable) -> KeyTable {
+    let mut limit = 0u32;
+    let mut all_small = true;
+    for key in keys.iter() {
+        if key.0 < ValueCode::SMALL_LIMIT {
+            limit = limit.max(key.0 + 1);
+        } else {
+            all_small = false;
+        }
+    }
+    let dense_limit = (4 * keys.len()).max(1 << 20);
+    if all_small && limit as usize <= dense_limit && !keys.is_empty() {
+        return KeyTable::Dense { limit };
+    }
+    let mut table = KeyTable::default();
+    let mut ids: HashMap<u32, KeyId> = HashMap::new();
+    let mut previous = None;
+    for key in keys.iter_mut() {
+        let code = key.0;
+        *key = match previous {
+            Some((same, id)) if same == code => id,
+            _ => *ids
+                .entry(code)
+                .or_insert_with(|| table.intern(&codes.value(ValueCode(code)))),
+        };
+        previous = Some((code, *key));
+    }
+    table
+}

@@ -1,0 +1,487 @@
+//! A scanner for EDN and JSON text, byte by byte, without building a tree.
+//!
+//! Both notations share brackets, strings and numbers, so one scanner serves both: in JSON the
+//! colon after a key is required by [`Scanner::colon`], and commas are white space, as in EDN.
+//! Cost: one pass over the bytes. Nesting is walked with a stack of bounded depth, never by
+//! recursion, so no input can exhaust the program's stack.
+
+use super::{FormatError, Place};
+use std::borrow::Cow;
+
+/// How deep brackets may nest.
+const DEPTH_MAX: usize = 256;
+
+/// What is wrong and at which byte.
+#[derive(Debug)]
+pub(crate) struct Flaw {
+    /// The byte offset.
+    pub at: usize,
+    /// The sentence for the person.
+    pub problem: String,
+    /// The likely mistake, or empty.
+    pub hint: String,
+    /// Whether the text simply ended: a recording cut short rather than a wrong one.
+    pub at_end: bool,
+}
+
+impl Flaw {
+    /// A flaw at a byte.
+    pub fn new(at: usize, problem: impl Into<String>) -> Box<Flaw> {
+        Box::new(Flaw {
+            at,
+            problem: problem.into(),
+            hint: String::new(),
+            at_end: false,
+        })
+    }
+
+    /// The same with the likely mistake.
+    pub fn hint(mut self: Box<Flaw>, hint: impl Into<String>) -> Box<Flaw> {
+        self.hint = hint.into();
+        self
+    }
+
+    /// The error to show, with line and column in `text`.
+    pub fn in_text(self, text: &[u8]) -> FormatError {
+        FormatError::new(Place::of_offset(text, self.at), self.problem).hint(self.hint)
+    }
+}
+
+/// The result of every step of the scanner.
+pub(crate) type Scan<T> = Result<T, Box<Flaw>>;
+
+/// A value as far as one token goes.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Atom<'a> {
+    /// `nil` or `null`.
+    Nil,
+    /// An integer; EDN's `N` suffix is dropped.
+    Int(i128),
+    /// A string without its quotes, or any other token as it stands (keywords keep the colon).
+    Text(Cow<'a, str>),
+    /// `[` or `(`, consumed.
+    List,
+    /// `#{`, consumed.
+    Set,
+    /// `{`, consumed.
+    Map,
+}
+
+/// What a byte may begin or end.
+const SPACE: u8 = 1;
+const DELIMITER: u8 = 2;
+const QUOTE: u8 = 4;
+const OPEN: u8 = 8;
+const CLOSE: u8 = 16;
+const OTHER: u8 = 32;
+
+const fn classes() -> [u8; 256] {
+    let mut table = [0u8; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        table[byte] = match byte as u8 {
+            b' ' | b'\t' | b'\n' | b'\r' | b',' | 0x0c => SPACE | DELIMITER,
+            b'"' => QUOTE | DELIMITER,
+            b'(' | b'[' | b'{' => OPEN | DELIMITER,
+            b')' | b']' | b'}' => CLOSE | DELIMITER,
+            b';' => OTHER | DELIMITER,
+            b'\\' => OTHER,
+            _ => 0,
+        };
+        byte += 1;
+    }
+    table
+}
+
+static CLASS: [u8; 256] = classes();
+
+/// A position in a text of EDN, or of JSON.
+pub(crate) struct Scanner<'a, const JSON: bool> {
+    /// The whole text, so that offsets are those of the file.
+    pub bytes: &'a [u8],
+    /// The next byte.
+    pub pos: usize,
+}
+
+impl<'a, const JSON: bool> Scanner<'a, JSON> {
+    /// A scanner at `pos`.
+    pub fn at(bytes: &'a [u8], pos: usize) -> Self {
+        Scanner { bytes, pos }
+    }
+
+    /// The next byte, without consuming it.
+    #[inline]
+    pub fn peek(&self) -> Option<u8> {
+        self.bytes.get(self.pos).copied()
+    }
+
+    /// Skips white space and, in EDN, comments and `#_` discards.
+    #[inline]
+    pub fn space(&mut self) -> Scan<()> {
+        loop {
+            let Some(byte) = self.peek() else {
+                return Ok(());
+            };
+            if CLASS[byte as usize] & SPACE != 0 {
+                self.pos += 1;
+            } else if !JSON && (byte == b';' || byte == b'#') {
+                if !self.space_slow(byte)? {
+                    return Ok(());
+                }
+            } else {
+                return Ok(());
+            }
+        }
+    }
+
+    #[cold]
+    fn space_slow(&mut self, byte: u8) -> Scan<bool> {
+        if byte == b';' {
+            self.comment();
+            return Ok(true);
+        }
+        let mut discards = 0usize;
+        // `#_ #_ a b` discards two forms: count the marks, then skip as many.
+        while self.bytes[self.pos..].starts_with(b"#_") {
+            self.pos += 2;
+            discards += 1;
+            while self.peek().is_some_and(|b| CLASS[b as usize] & SPACE != 0) {
+                self.pos += 1;
+            }
+        }
+        for _ in 0..discards {
+            self.skip_plain_space();
+            self.skip()?;
+        }
+        Ok(discards > 0)
+    }
+
+    fn skip_plain_space(&mut self) {
+        while let Some(byte) = self.peek() {
+            if byte == b';' {
+                self.comment();
+            } else if CLASS[byte as usize] & SPACE != 0 {
+                self.pos += 1;
+            } else {
+                return;
+            }
+        }
+    }
+
+    fn comment(&mut self) {
+        while self.peek().is_some_and(|byte| byte != b'\n') {
+            self.pos += 1;
+        }
+    }
+
+    /// Consumes white space and then `byte`, if it is there.
+    #[inline]
+    pub fn accept(&mut self, byte: u8) -> Scan<bool> {
+        self.space()?;
+        let found = self.peek() == Some(byte);
+        self.pos += usize::from(found);
+        Ok(found)
+    }
+
+    /// In JSON, consumes the colon between a key and its value.
+    #[inline]
+    pub fn colon(&mut self) -> Scan<()> {
+        if JSON && !self.accept(b':')? {
+            return Err(self.unexpected("`:` after a key"));
+        }
+        Ok(())
+    }
+
+    /// The flaw "expected …, found …" at the present position.
+    #[cold]
+    pub fn unexpected(&self, expected: &str) -> Box<Flaw> {
+        let Some(byte) = self.peek() else {
+            return self.end(expected);
+        };
+        let found = if byte.is_ascii_graphic() {
+            let rest = &self.bytes[self.pos..];
+            let length = (1..rest.len().min(24))
+                .find(|&i| CLASS[rest[i] as usize] & DELIMITER != 0)
+                .unwrap_or(rest.len().min(24));
+            String::from_utf8_lossy(&rest[..length]).into_owned()
+        } else {
+            format!("byte 0x{byte:02x}")
+        };
+        Flaw::new(self.pos, format!("expected {expected}, found `{found}`"))
+    }
+
+    #[cold]
+    fn end(&self, expected: &str) -> Box<Flaw> {
+        let mut flaw = Flaw::new(
+            self.bytes.len(),
+            format!("the text ends where {expected} should follow"),
+        );
+        flaw.at_end = true;
+        flaw
+    }
+
+    /// The token of symbol characters that starts here.
+    #[inline]
+    pub fn token(&mut self) -> &'a [u8] {
+        let start = self.pos;
+        while let Some(byte) = self.peek() {
+            if CLASS[byte as usize] & DELIMITER != 0 || (JSON && byte == b':') {
+                break;
+            }
+            self.pos += 1;
+        }
+        &self.bytes[start..self.pos]
+    }
+
+    /// Reads one atom, or consumes the opening bracket of a collection. A tag before a value is
+    /// dropped if the value is a collection and kept as text otherwise.
+    #[inline]
+    pub fn atom(&mut self) -> Scan<Atom<'a>> {
+        self.space()?;
+        match self.peek() {
+            Some(b'0'..=b'9' | b'-' | b'+') => Ok(self.number()),
+            Some(b'"') => self.string().map(Atom::Text),
+            Some(b'[' | b'(') => {
+                self.pos += 1;
+                Ok(Atom::List)
+            }
+            Some(b'{') => {
+                self.pos += 1;
+                Ok(Atom::Map)
+            }
+            _ => self.atom_slow(),
+        }
+    }
+
+    fn atom_slow(&mut self) -> Scan<Atom<'a>> {
+        let start = self.pos;
+        match self.peek() {
+            Some(b'#') if !JSON => return self.dispatch(),
+            Some(b'\\') if !JSON => {
+                self.character();
+                return Ok(Atom::Text(self.text(start)?));
+            }
+            _ => {}
+        }
+        let token = self.token();
+        if token.is_empty() {
+            return Err(self.unexpected("a value"));
+        }
+        let nil: &[u8] = if JSON { b"null" } else { b"nil" };
+        if token == nil {
+            return Ok(Atom::Nil);
+        }
+        if JSON && token != b"true" && token != b"false" {
+            self.pos = start;
+            return Err(self.unexpected("a JSON value"));
+        }
+        Ok(Atom::Text(self.text(start)?))
+    }
+
+    fn dispatch(&mut self) -> Scan<Atom<'a>> {
+        let start = self.pos;
+        self.pos += 1;
+        if self.peek() == Some(b'{') {
+            self.pos += 1;
+            return Ok(Atom::Set);
+        }
+        self.token();
+        self.space()?;
+        match self.peek() {
+            Some(b'{') => {
+                self.pos += 1;
+                Ok(Atom::Map)
+            }
+            Some(b'[' | b'(') => {
+                self.pos += 1;
+                Ok(Atom::List)
+            }
+            _ => {
+                self.pos = start;
+                self.skip()?;
+                Ok(Atom::Text(self.text(start)?))
+            }
+        }
+    }
+
+    fn character(&mut self) {
+        // `\(` is a character although `(` delimits; longer names run on as a token.
+        self.pos = (self.pos + 2).min(self.bytes.len());
+        self.token();
+    }
+
+    /// The text from `start` to here.
+    pub fn text(&self, start: usize) -> Scan<Cow<'a, str>> {
+        match std::str::from_utf8(&self.bytes[start..self.pos]) {
+            Ok(text) => Ok(Cow::Borrowed(text)),
+            Err(error) => Err(Flaw::new(
+                start + error.valid_up_to(),
+                "expected UTF-8 text, found a byte that is not",
+            )),
+        }
+    }
+
+    #[inline]
+    fn number(&mut self) -> Atom<'a> {
+        let start = self.pos;
+        let negative = self.bytes[start] == b'-';
+        self.pos += usize::from(!self.bytes[start].is_ascii_digit());
+        let digits = self.pos;
+        let mut number = 0u64;
+        while let Some(byte) = self.peek() {
+            let digit = byte.wrapping_sub(b'0');
+            if digit > 9 {
+                break;
+            }
+            number = number.wrapping_mul(10).wrapping_add(digit.into());
+            self.pos += 1;
+        }
+        let count = self.pos - digits;
+        let ends = self
+            .peek()
+            .is_none_or(|byte| CLASS[byte as usize] & DELIMITER != 0);
+        if ends && (1..=18).contains(&count) {
+            let number = i128::from(number);
+            return Atom::Int(if negative { -number } else { number });
+        }
+        self.pos = start;
+        self.number_slow()
+    }
+
+    /// Large integers, and everything else that begins like a number: floats, ratios, symbols.
+    #[cold]
+    fn number_slow(&mut self) -> Atom<'a> {
+        let token = String::from_utf8_lossy(self.token());
+        let digits = token.strip_suffix('N').unwrap_or(&token);
+        match digits.parse::<i128>() {
+            Ok(number) => Atom::Int(number),
+            Err(_) => Atom::Text(token),
+        }
+    }
+
+    /// Reads a string; borrowed unless it has escapes.
+    pub fn string(&mut self) -> Scan<Cow<'a, str>> {
+        let start = self.pos + 1;
+        self.pos = start;
+        while let Some(byte) = self.peek() {
+            match byte {
+                b'"' => {
+                    let text = self.text(start)?;
+                    self.pos += 1;
+                    return Ok(text);
+                }
+                b'\\' => return super::escape::read_escaped(self, start),
+                _ => self.pos += 1,
+            }
+        }
+        Err(self.end("a closing quote"))
+    }
+
+    /// The bytes between two quotes, escapes left as they are.
+    #[inline]
+    pub fn raw_string(&mut self) -> Scan<&'a [u8]> {
+        let start = self.pos + 1;
+        self.skip_string()?;
+        Ok(&self.bytes[start..self.pos - 1])
+    }
+
+    fn skip_string(&mut self) -> Scan<()> {
+        self.pos += 1;
+        while let Some(byte) = self.peek() {
+            self.pos += 1;
+            match byte {
+                b'"' => return Ok(()),
+                b'\\' => self.pos += 1,
+                _ => {}
+            }
+        }
+        Err(self.end("a closing quote"))
+    }
+
+    /// Skips one value of any shape; the brackets in it must match.
+    pub fn skip(&mut self) -> Scan<()> {
+        let mut stack = [0u8; DEPTH_MAX];
+        let mut depth = 0usize;
+        loop {
+            let Some(byte) = self.peek() else {
+                return Err(self.end("the rest of a value"));
+            };
+            let class = CLASS[byte as usize];
+            if class & SPACE != 0 || (JSON && byte == b':' && depth > 0) {
+                self.pos += 1;
+                continue;
+            } else if class & OPEN != 0 {
+                if depth == DEPTH_MAX {
+                    return Err(self.too_deep());
+                }
+                stack[depth] = byte;
+                depth += 1;
+                self.pos += 1;
+                continue;
+            } else if class & CLOSE != 0 {
+                if depth == 0 || stack[depth - 1] != opener(byte) {
+                    return Err(self.unexpected("a value or the matching bracket"));
+                }
+                depth -= 1;
+                self.pos += 1;
+            } else if byte == b'"' {
+                self.skip_string()?;
+            } else if self.skip_token(byte) {
+                continue;
+            }
+            if depth == 0 {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Skips a token; true if it is not a value by itself (a comment, a tag, `#_`).
+    #[inline]
+    fn skip_token(&mut self, byte: u8) -> bool {
+        match byte {
+            b';' if !JSON => {
+                self.comment();
+                true
+            }
+            b'\\' if !JSON => {
+                self.character();
+                false
+            }
+            b'#' if !JSON => {
+                self.pos += 1;
+                match self.peek() {
+                    Some(b'{' | b'"') => {}
+                    // `##Inf`: a symbol follows, which is the value.
+                    Some(b'#') => self.pos += 1,
+                    // A tag or `_`; the form that follows is skipped with it.
+                    _ => {
+                        self.token();
+                    }
+                }
+                true
+            }
+            _ => {
+                let start = self.pos;
+                self.token();
+                self.pos = self.pos.max(start + 1);
+                false
+            }
+        }
+    }
+
+    fn too_deep(&self) -> Box<Flaw> {
+        Flaw::new(
+            self.pos,
+            format!("brackets nest deeper than {DEPTH_MAX} levels"),
+        )
+        .hint("no known recorder nests values like this; is this a history?")
+    }
+}
+
+fn opener(close: u8) -> u8 {
+    match close {
+        b')' => b'(',
+        b']' => b'[',
+        _ => b'{',
+    }
+}

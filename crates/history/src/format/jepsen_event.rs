@@ -1,0 +1,173 @@
+//! One Jepsen operation map: which fields it has, with the value left as a place in the text.
+
+use super::edn::{Atom, Flaw, Scan, Scanner};
+
+/// The `:type` of a map.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Phase {
+    /// The client asks.
+    Invoke,
+    /// It was done.
+    Ok,
+    /// It was not done.
+    Fail,
+    /// Nobody knows.
+    Info,
+}
+
+/// The `:process` of a map.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Process {
+    /// The map names none.
+    Missing,
+    /// A client.
+    Client(i64),
+    /// The nemesis, or anything else that is not a number.
+    Fault,
+}
+
+/// A map, with its value not yet looked at: the value of an invocation matters only if the
+/// operation fails, so most are never parsed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Event<'a> {
+    /// Where the map starts.
+    pub at: usize,
+    /// Its `:type`.
+    pub phase: Phase,
+    /// Its `:process`.
+    pub process: Process,
+    /// Its `:f` without the colon; empty if it has none.
+    pub f: &'a [u8],
+    /// Its `:time`.
+    pub time: Option<i64>,
+    /// Its `:index`.
+    pub index: Option<u64>,
+    /// Its `:isolde/label`: a number, or nil for a transaction without one.
+    pub label: Option<Option<u64>>,
+    /// Where its `:value` starts.
+    pub value: Option<usize>,
+}
+
+/// Reads the map whose `{` was consumed at `at`.
+pub(crate) fn scan_event<'a, const JSON: bool>(
+    scanner: &mut Scanner<'a, JSON>,
+    at: usize,
+) -> Scan<Event<'a>> {
+    let mut phase = None;
+    let mut event = Event {
+        at,
+        phase: Phase::Info,
+        process: Process::Missing,
+        f: b"",
+        time: None,
+        index: None,
+        label: None,
+        value: None,
+    };
+    while !scanner.accept(b'}')? {
+        let key = map_key(scanner)?;
+        scanner.colon()?;
+        scanner.space()?;
+        match key {
+            b"type" => phase = Some(scan_phase(scanner)?),
+            b"f" => event.f = word(scanner)?,
+            b"process" => event.process = scan_process(scanner)?,
+            b"time" => event.time = integer(scanner, "time")?,
+            b"index" => event.index = integer(scanner, "index")?,
+            b"isolde/label" => event.label = Some(integer(scanner, "isolde/label")?),
+            b"value" => {
+                event.value = Some(scanner.pos);
+                scanner.skip()?;
+            }
+            _ => scanner.skip()?,
+        }
+    }
+    match phase {
+        Some(phase) => Ok(Event { phase, ..event }),
+        None => Err(
+            Flaw::new(at, "expected `:type` in an operation map, found none").hint(
+                "an operation is {:type :invoke|:ok|:fail|:info, :process 0, :f :txn, :value …}",
+            ),
+        ),
+    }
+}
+
+/// The name of a key without its colon or quotes; empty for a key that is no name.
+fn map_key<'a, const JSON: bool>(scanner: &mut Scanner<'a, JSON>) -> Scan<&'a [u8]> {
+    match scanner.peek() {
+        Some(b':') if !JSON => Ok(&scanner.token()[1..]),
+        Some(b'"') => scanner.raw_string(),
+        _ if JSON => Err(scanner.unexpected("a key in quotes or `}`")),
+        _ => {
+            scanner.skip()?;
+            Ok(b"")
+        }
+    }
+}
+
+/// A keyword, symbol or string as a bare word.
+pub(crate) fn word<'a, const JSON: bool>(scanner: &mut Scanner<'a, JSON>) -> Scan<&'a [u8]> {
+    scanner.space()?;
+    match scanner.peek() {
+        Some(b'"') => scanner.raw_string(),
+        Some(b':') if !JSON => Ok(&scanner.token()[1..]),
+        Some(byte) if byte.is_ascii_alphabetic() => {
+            let token = scanner.token();
+            let nothing: &[u8] = if JSON { b"null" } else { b"nil" };
+            Ok(if token == nothing { b"" } else { token })
+        }
+        _ => Err(scanner.unexpected("a keyword such as :txn")),
+    }
+}
+
+fn scan_phase<const JSON: bool>(scanner: &mut Scanner<'_, JSON>) -> Scan<Phase> {
+    let at = scanner.pos;
+    match word(scanner)? {
+        b"invoke" => Ok(Phase::Invoke),
+        b"ok" => Ok(Phase::Ok),
+        b"fail" => Ok(Phase::Fail),
+        b"info" => Ok(Phase::Info),
+        other => Err(Flaw::new(
+            at,
+            format!(
+                "expected :invoke, :ok, :fail or :info, found `{}`",
+                String::from_utf8_lossy(other)
+            ),
+        )),
+    }
+}
+
+fn scan_process<const JSON: bool>(scanner: &mut Scanner<'_, JSON>) -> Scan<Process> {
+    let start = scanner.pos;
+    Ok(match scanner.atom()? {
+        Atom::Int(number) => match i64::try_from(number) {
+            Ok(number) => Process::Client(number),
+            Err(_) => return Err(Flaw::new(start, "a process number beyond 64 bits")),
+        },
+        Atom::Nil => Process::Missing,
+        Atom::Text(_) => Process::Fault,
+        Atom::List | Atom::Set | Atom::Map => {
+            scanner.pos = start;
+            scanner.skip()?;
+            Process::Fault
+        }
+    })
+}
+
+fn integer<T: TryFrom<i128>, const JSON: bool>(
+    scanner: &mut Scanner<'_, JSON>,
+    name: &str,
+) -> Scan<Option<T>> {
+    let at = scanner.pos;
+    match scanner.atom()? {
+        Atom::Nil => Ok(None),
+        Atom::Int(number) => match T::try_from(number) {
+            Ok(number) => Ok(Some(number)),
+            Err(_) => Err(Flaw::new(
+                at,
+                format!("the :{name} {number} is out of range"),
+            )),
+        },
+        _ => Err(Flaw::new(at, format!("expected an integer as :{name}"))),
+    }
+}

@@ -1,0 +1,346 @@
+//! Pairs Jepsen's invocations with their completions and makes each pair a transaction.
+//!
+//! Steps: scan one map at a time; remember an invocation under its process; at the completion,
+//! parse the value that counts and close the transaction; at the end, what is still open is
+//! indeterminate; then settle what each key is (`jepsen_value`). Cost: one pass, plus one memory
+//! cell an open operation. Maps without a process pair with the newest open invocation of the same
+//! `:f`, and each such transaction is a session of its own: nothing says who issued it.
+
+use super::codes::key_table;
+use super::edn::{Flaw, Scan, Scanner};
+use super::jepsen_event::{Event, Phase, Process, scan_event};
+use super::jepsen_value::{Certainty, Values};
+use crate::{Builder, History, Interval, Status};
+use std::collections::HashMap;
+
+/// Which clock the intervals are on.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Clock {
+    /// `:time`, as long as every map has one.
+    Time,
+    /// The position in the file.
+    Position,
+}
+
+/// An invocation whose completion has not come yet.
+struct Open<'a> {
+    event: Event<'a>,
+    start: i64,
+    number: u64,
+}
+
+/// The state of one pass.
+pub(crate) struct Reader<'a, const JSON: bool> {
+    bytes: &'a [u8],
+    clock: Clock,
+    builder: Builder,
+    values: Values,
+    open: HashMap<i64, Open<'a>>,
+    nameless: Vec<Open<'a>>,
+    event_count: u64,
+    txn_number: u64,
+    nameless_count: i64,
+    fault_count: u64,
+    orphan_count: u64,
+    notes: Vec<String>,
+}
+
+impl<'a, const JSON: bool> Reader<'a, JSON> {
+    /// Reads a whole file.
+    pub fn read(bytes: &'a [u8], notes: &mut Vec<String>) -> Scan<History> {
+        // A file is first taken to have times; the first map without one sends us back once.
+        let first = Self::new(bytes, Clock::Time).run()?;
+        let (history, more) = match first {
+            Some(done) => done,
+            None => match Self::new(bytes, Clock::Position).run()? {
+                Some(done) => done,
+                None => return Err(Flaw::new(0, "positions cannot be missing")),
+            },
+        };
+        notes.extend(more);
+        Ok(history)
+    }
+
+    fn new(bytes: &'a [u8], clock: Clock) -> Self {
+        Reader {
+            bytes,
+            clock,
+            builder: Builder::new(),
+            values: Values::default(),
+            open: HashMap::new(),
+            nameless: Vec::new(),
+            event_count: 0,
+            txn_number: 0,
+            nameless_count: 0,
+            fault_count: 0,
+            orphan_count: 0,
+            notes: Vec::new(),
+        }
+    }
+
+    /// One pass; nothing if a map has no time although the clock asks for it.
+    fn run(mut self) -> Scan<Option<(History, Vec<String>)>> {
+        let mut scanner = Scanner::<JSON>::at(self.bytes, 0);
+        if self.bytes.starts_with(b"\xef\xbb\xbf") {
+            scanner.pos = 3;
+        }
+        loop {
+            match self.next_event(&mut scanner) {
+                Ok(None) => break,
+                Ok(Some(event)) if event.process == Process::Fault => self.fault_count += 1,
+                Ok(Some(event)) => {
+                    if self.clock == Clock::Time && event.time.is_none() {
+                        return Ok(None);
+                    }
+                    self.take(event)?;
+                }
+                Err(flaw) if flaw.at_end => {
+                    self.notes.push(format!(
+                        "the file ends in the middle of an operation; the {} whole ones before it \
+                         were read",
+                        self.event_count
+                    ));
+                    break;
+                }
+                Err(flaw) => return Err(flaw),
+            }
+        }
+        self.finish().map(Some)
+    }
+
+    /// The next map, looking through one enclosing vector.
+    fn next_event(&mut self, scanner: &mut Scanner<'a, JSON>) -> Scan<Option<Event<'a>>> {
+        scanner.space()?;
+        let mut at = scanner.pos;
+        match scanner.peek() {
+            Some(b'[' | b'(') if self.event_count == 0 && self.fault_count == 0 => {
+                scanner.pos += 1;
+                scanner.space()?;
+                at = scanner.pos;
+            }
+            _ => {}
+        }
+        match scanner.peek() {
+            None => return Ok(None),
+            Some(b']' | b')') => {
+                scanner.pos += 1;
+                scanner.space()?;
+                return match scanner.peek() {
+                    None => Ok(None),
+                    Some(_) => Err(scanner.unexpected("the end of the file after the operations")),
+                };
+            }
+            Some(b'#') if !JSON => {
+                scanner.token();
+                scanner.space()?;
+            }
+            _ => {}
+        }
+        if !scanner.accept(b'{')? {
+            let flaw = scanner.unexpected("an operation map `{`");
+            return Err(flaw.hint("a Jepsen history is a sequence of maps, or one vector of them"));
+        }
+        scan_event(scanner, at).map(Some)
+    }
+
+    fn take(&mut self, event: Event<'a>) -> Scan<()> {
+        let position = self.event_count as i64;
+        self.event_count += 1;
+        let now = match self.clock {
+            Clock::Time => event.time.unwrap_or(position),
+            Clock::Position => position,
+        };
+        if event.phase == Phase::Invoke {
+            return self.invoke(event, now);
+        }
+        let invocation = match event.process {
+            Process::Client(process) => self.open.remove(&process),
+            _ => {
+                let newest = self
+                    .nameless
+                    .iter()
+                    .rposition(|open| open.event.f == event.f);
+                newest.map(|at| self.nameless.remove(at))
+            }
+        };
+        self.complete(invocation, event, now)
+    }
+
+    fn invoke(&mut self, event: Event<'a>, now: i64) -> Scan<()> {
+        let open = Open {
+            event,
+            start: now,
+            number: self.txn_number,
+        };
+        self.txn_number += 1;
+        let Process::Client(process) = event.process else {
+            self.nameless.push(open);
+            return Ok(());
+        };
+        match self.open.insert(process, open) {
+            None => Ok(()),
+            Some(_) => Err(Flaw::new(
+                event.at,
+                format!("process {process} invokes an operation before its last one completed"),
+            )
+            .hint("a process does one thing at a time; were two recordings joined?")),
+        }
+    }
+
+    fn complete(&mut self, open: Option<Open<'a>>, event: Event<'a>, now: i64) -> Scan<()> {
+        let (status, end) = match event.phase {
+            Phase::Ok => (Status::Committed, now),
+            Phase::Fail => (Status::Aborted, now),
+            Phase::Info | Phase::Invoke => (Status::Indeterminate, Interval::NEVER),
+        };
+        let ops_start = self.builder.ops.len();
+        let invocation = open.as_ref().map(|open| &open.event);
+        if event.phase == Phase::Ok {
+            self.committed_ops(invocation, &event)?;
+        } else {
+            let event_for = invocation.unwrap_or(&event);
+            self.fill(event_for, event_for.value, Certainty::Attempted)?;
+            self.merge_results(&event, ops_start);
+        }
+        let open = open.unwrap_or_else(|| {
+            self.orphan_count += 1;
+            self.txn_number += 1;
+            Open {
+                event,
+                // The invocation is unknown, so it may have been at any time before.
+                start: i64::MIN,
+                number: self.txn_number - 1,
+            }
+        });
+        self.close(&open, status, end, ops_start)
+    }
+
+    /// Operations of an `:ok`: the completion's value, or the invocation's where it has none.
+    fn committed_ops(&mut self, invocation: Option<&Event<'a>>, event: &Event<'a>) -> Scan<()> {
+        let mut event = *event;
+        if event.f.is_empty() {
+            event.f = invocation.map_or(b"".as_slice(), |open| open.f);
+        }
+        let nil: &[u8] = if JSON { b"null" } else { b"nil" };
+        let has_value = |at: usize| !self.bytes[at..].starts_with(nil);
+        let plain_read = event.f == b"read";
+        match (event.value, invocation.and_then(|open| open.value)) {
+            (Some(at), _) if has_value(at) || plain_read => {
+                self.fill(&event, Some(at), Certainty::Observed)
+            }
+            (_, asked) => self.fill(&event, asked, Certainty::Attempted),
+        }
+    }
+
+    fn fill(&mut self, event: &Event<'a>, value: Option<usize>, how: Certainty) -> Scan<()> {
+        let mut scanner = Scanner::<JSON>::at(self.bytes, value.unwrap_or(event.at));
+        let (values, builder) = (&mut self.values, &mut self.builder);
+        values.operation(builder, &mut scanner, event, value.is_some(), how)
+    }
+
+    /// Adds what the completion of an operation that did not succeed says it read, if it speaks of
+    /// the same operations as the invocation (whose ops lie from `ops_start` on).
+    fn merge_results(&mut self, event: &Event<'a>, ops_start: usize) {
+        let asked_end = self.builder.ops.len();
+        let read = self.fill(event, event.value, Certainty::Attempted);
+        let ops = &mut self.builder.ops;
+        let count = asked_end - ops_start;
+        let same = read.is_ok()
+            && ops.len() - asked_end == count
+            && (0..count).all(|i| {
+                let (asked, told) = (ops_start + i, asked_end + i);
+                ops.keys[asked] == ops.keys[told]
+                    && ops.kinds[asked].is_write() == ops.kinds[told].is_write()
+            });
+        for i in (0..count).filter(|_| same) {
+            if !ops.kinds[ops_start + i].is_write() {
+                ops.kinds[ops_start + i] = ops.kinds[asked_end + i];
+                ops.values[ops_start + i] = ops.values[asked_end + i];
+            }
+        }
+        ops.kinds.truncate(asked_end);
+        ops.keys.truncate(asked_end);
+        ops.values.truncate(asked_end);
+    }
+
+    fn close(&mut self, open: &Open<'a>, status: Status, end: i64, ops_start: usize) -> Scan<()> {
+        let event = &open.event;
+        let label = match event.label {
+            Some(label) => label.unwrap_or(crate::UNLABELLED),
+            None => event.index.unwrap_or(open.number),
+        };
+        let session = match event.process {
+            Process::Client(process) => process,
+            _ => {
+                self.nameless_count += 1;
+                self.nameless_count - 1
+            }
+        };
+        let session = self.builder.session(session);
+        let interval = Interval {
+            start: open.start,
+            end,
+        };
+        self.builder
+            .end_txn(session, label, status, Some(interval), ops_start)
+            .map_err(|error| Flaw::new(event.at, error.to_string()))
+    }
+
+    fn finish(mut self) -> Scan<(History, Vec<String>)> {
+        let mut open: Vec<Open<'a>> = self.open.drain().map(|(_, open)| open).collect();
+        open.append(&mut self.nameless);
+        open.sort_by_key(|open| open.event.at);
+        for open in &open {
+            let ops_start = self.builder.ops.len();
+            self.fill(&open.event, open.event.value, Certainty::Attempted)?;
+            self.close(open, Status::Indeterminate, Interval::NEVER, ops_start)?;
+        }
+        if self.event_count == 0 && self.notes.is_empty() {
+            self.notes.push("the file holds no operation".into());
+        }
+        self.note_what_was_left_out();
+        self.values.settle(&mut self.builder)?;
+        self.builder.keys = key_table(&mut self.builder.ops.keys, &self.values.keys.table);
+        self.values.settle_kinds(&mut self.builder);
+        self.builder.values = self.values.values.table;
+        let mut history = self.builder.finish();
+        if has_one_time(&history) {
+            history.intervals = None;
+        }
+        Ok((history, self.notes))
+    }
+
+    fn note_what_was_left_out(&mut self) {
+        if self.fault_count > 0 {
+            self.notes.push(format!(
+                "{} operations of the nemesis were skipped",
+                self.fault_count
+            ));
+        }
+        if self.orphan_count > 0 {
+            self.notes.push(format!(
+                "{} completions have no invocation; when they began is unknown",
+                self.orphan_count
+            ));
+        }
+        if self.nameless_count > 0 {
+            self.notes.push(format!(
+                "{} operations name no process; each is taken as a session of its own",
+                self.nameless_count
+            ));
+        }
+    }
+}
+
+/// Whether all times are the same, so that they order nothing. Files made by hand, and those this
+/// crate writes for histories without times, have `:time 0` throughout.
+fn has_one_time(history: &History) -> bool {
+    let Some(intervals) = &history.intervals else {
+        return false;
+    };
+    let first = intervals.first().map(|interval| interval.start);
+    intervals.iter().all(|interval| {
+        Some(interval.start) == first
+            && (Some(interval.end) == first || interval.end == Interval::NEVER)
+    })
+}

@@ -1,0 +1,332 @@
+//! The `:value` of a Jepsen operation, as operations on keys.
+//!
+//! A value is either a vector of micro-operations (`[[:append 1 2] [:r 1 [2]]]`) or belongs to a
+//! plain operation on the one object the test has (`:f :add, :value 3`). What a key is (register,
+//! list, set, counter) is known only at the end: a read of nil looks the same on all of them.
+
+use super::codes::Codes;
+use super::edn::{Flaw, Scan, Scanner};
+use super::jepsen_event::{Event, word};
+use crate::{Builder, KeyId, Op, OpKind, ValueCode};
+
+/// Whether reads in a value are results.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Certainty {
+    /// The value of an `:ok`: nil was read.
+    Observed,
+    /// The value of anything else: nil says that nothing is known.
+    Attempted,
+}
+
+impl Certainty {
+    fn nil(self) -> ValueCode {
+        match self {
+            Certainty::Observed => ValueCode::NIL,
+            Certainty::Attempted => ValueCode::UNKNOWN,
+        }
+    }
+}
+
+/// The key of plain operations until [`Values::settle`] names it; no value has this code.
+const THE_OBJECT: KeyId = KeyId(ValueCode::UNKNOWN.0);
+
+/// Keys and values met so far.
+#[derive(Default)]
+pub(crate) struct Values {
+    /// Key names.
+    pub keys: Codes,
+    /// Values.
+    pub values: Codes,
+    elements: Vec<ValueCode>,
+    has_plain: bool,
+}
+
+impl Values {
+    /// Pushes the operations of one map whose value starts at the scanner (if it has one).
+    pub fn operation<const JSON: bool>(
+        &mut self,
+        builder: &mut Builder,
+        scanner: &mut Scanner<'_, JSON>,
+        event: &Event<'_>,
+        has_value: bool,
+        how: Certainty,
+    ) -> Scan<()> {
+        if !has_value {
+            return match event.f {
+                b"" | b"txn" => Ok(()),
+                b"read" => {
+                    self.has_plain = true;
+                    push(builder, OpKind::Read, THE_OBJECT, ValueCode::UNKNOWN);
+                    Ok(())
+                }
+                b"transfer" => Err(bank(event.at)),
+                _ => Err(Flaw::new(
+                    event.at,
+                    "expected a `:value` in this operation, found none",
+                )),
+            };
+        }
+        if is_micro(scanner) || matches!(event.f, b"" | b"txn") {
+            return self.micro_ops(builder, scanner, how);
+        }
+        self.plain(builder, scanner, event, how)
+    }
+
+    fn micro_ops<const JSON: bool>(
+        &mut self,
+        builder: &mut Builder,
+        scanner: &mut Scanner<'_, JSON>,
+        how: Certainty,
+    ) -> Scan<()> {
+        if !open_bracket(scanner)? {
+            let nil: &[u8] = if JSON { b"null" } else { b"nil" };
+            if scanner.bytes[scanner.pos..].starts_with(nil) {
+                return Ok(());
+            }
+            return Err(scanner
+                .unexpected("a vector of micro-operations")
+                .hint("the :value of a transaction is like [[:append 1 2] [:r 3 nil]]"));
+        }
+        while !close_bracket(scanner)? {
+            if !open_bracket(scanner)? {
+                return Err(scanner.unexpected("a micro-operation `[` or `]`"));
+            }
+            self.micro_op(builder, scanner, how)?;
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn micro_op<const JSON: bool>(
+        &mut self,
+        builder: &mut Builder,
+        scanner: &mut Scanner<'_, JSON>,
+        how: Certainty,
+    ) -> Scan<()> {
+        scanner.space()?;
+        let at = scanner.pos;
+        let kind = match word(scanner)? {
+            b"r" | b"read" => OpKind::Read,
+            b"append" => OpKind::Append,
+            b"w" | b"write" => OpKind::Write,
+            b"add" => OpKind::Add,
+            b"inc" | b"increment" => OpKind::Increment,
+            other => {
+                let other = String::from_utf8_lossy(other);
+                return Err(Flaw::new(at, format!("unknown micro-operation `{other}`"))
+                    .hint("known are :r, :w, :append, :add and :inc"));
+            }
+        };
+        let key = KeyId(self.keys.scan(scanner)?.0);
+        let (kind, value) = if kind == OpKind::Read {
+            self.read_result(builder, scanner, how)?
+        } else {
+            (kind, self.values.scan(scanner)?)
+        };
+        push(builder, kind, key, value);
+        if !close_bracket(scanner)? {
+            return Err(scanner.unexpected("`]` after a micro-operation"));
+        }
+        Ok(())
+    }
+
+    /// What a read returned: a list, a set, or a value of its own.
+    #[inline]
+    fn read_result<const JSON: bool>(
+        &mut self,
+        builder: &mut Builder,
+        scanner: &mut Scanner<'_, JSON>,
+        how: Certainty,
+    ) -> Scan<(OpKind, ValueCode)> {
+        scanner.space()?;
+        let kind = match scanner.peek() {
+            Some(b']' | b')') => return Ok((OpKind::Read, ValueCode::UNKNOWN)),
+            Some(b'[' | b'(') => {
+                scanner.pos += 1;
+                OpKind::ReadList
+            }
+            Some(b'#') if scanner.bytes[scanner.pos..].starts_with(b"#{") => {
+                scanner.pos += 2;
+                OpKind::ReadSet
+            }
+            _ => {
+                let value = self.values.scan(scanner)?;
+                let nothing = value == ValueCode::NIL;
+                return Ok((OpKind::Read, if nothing { how.nil() } else { value }));
+            }
+        };
+        self.elements.clear();
+        while !close_bracket(scanner)? {
+            let element = self.values.scan(scanner)?;
+            self.elements.push(element);
+        }
+        let list = match self.elements.is_empty() {
+            true => ValueCode::NIL,
+            false => builder.lists.push(&self.elements),
+        };
+        Ok((kind, list))
+    }
+
+    /// A plain operation on the one object of the test.
+    fn plain<const JSON: bool>(
+        &mut self,
+        builder: &mut Builder,
+        scanner: &mut Scanner<'_, JSON>,
+        event: &Event<'_>,
+        how: Certainty,
+    ) -> Scan<()> {
+        self.has_plain = true;
+        let (kind, value) = match event.f {
+            b"read" if scanner.peek() == Some(b'{') => return Err(bank(scanner.pos)),
+            b"read" => self.read_result(builder, scanner, how)?,
+            b"write" => (OpKind::Write, self.values.scan(scanner)?),
+            b"add" => (OpKind::Add, self.values.scan(scanner)?),
+            b"cas" if open_bracket(scanner)? => {
+                let old = self.values.scan(scanner)?;
+                let observed = how == Certainty::Observed;
+                let old = if observed { old } else { ValueCode::UNKNOWN };
+                push(builder, OpKind::Read, THE_OBJECT, old);
+                (OpKind::Write, self.values.scan(scanner)?)
+            }
+            b"transfer" => return Err(bank(event.at)),
+            other => {
+                let other = String::from_utf8_lossy(other);
+                return Err(Flaw::new(
+                    event.at,
+                    format!("operations of `:f :{other}` are not known"),
+                )
+                .hint("known are :txn with micro-operations, and :read, :write, :cas, :add"));
+            }
+        };
+        push(builder, kind, THE_OBJECT, value);
+        Ok(())
+    }
+
+    /// Decides what the object of the plain operations is, by what its reads returned.
+    pub fn settle(&mut self, builder: &mut Builder) -> Scan<()> {
+        if !self.has_plain {
+            return Ok(());
+        }
+        let ops = &mut builder.ops;
+        let plain = || (0..ops.len()).filter(|&i| ops.keys[i] == THE_OBJECT);
+        let is_number =
+            |code: ValueCode| !matches!(self.values.table.value(code), crate::Value::Text(_));
+        let adds = plain().any(|i| ops.kinds[i] == OpKind::Add);
+        let collections = plain().any(|i| ops.kinds[i].reads_list());
+        let texts = plain().any(|i| ops.kinds[i] == OpKind::Add && !is_number(ops.values[i]));
+        let (name, write, read) = if collections || texts {
+            ("set", OpKind::Add, OpKind::ReadSet)
+        } else if adds {
+            ("counter", OpKind::Increment, OpKind::ReadCounter)
+        } else {
+            ("register", OpKind::Write, OpKind::Read)
+        };
+        let places: Vec<usize> = plain().collect();
+        let key = KeyId(self.keys.text(name).0);
+        for i in places {
+            ops.keys[i] = key;
+            let unknown = [ValueCode::NIL, ValueCode::UNKNOWN].contains(&ops.values[i]);
+            ops.kinds[i] = match ops.kinds[i] {
+                OpKind::Add => write,
+                // A "comments" test adds by :write and reads the set of all.
+                OpKind::Write if name == "set" => write,
+                OpKind::ReadList => read,
+                OpKind::Read if name != "set" || unknown => read,
+                kind => kind,
+            };
+        }
+        Ok(())
+    }
+
+    /// Gives reads their kind by what else happens to their key.
+    pub fn settle_kinds(&self, builder: &mut Builder) {
+        let mut uses = vec![KeyUse::default(); builder.keys.limit()];
+        let ops = &mut builder.ops;
+        for (kind, key) in ops.kinds.iter().zip(&ops.keys) {
+            uses[key.index()].note(*kind);
+        }
+        for i in 0..ops.len() {
+            if !ops.kinds[i].is_write() {
+                ops.kinds[i] = uses[ops.keys[i].index()].settle(ops.kinds[i], ops.values[i]);
+            }
+        }
+    }
+}
+
+/// How a key is used anywhere in a history.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct KeyUse(u8);
+
+impl KeyUse {
+    const APPEND: u8 = 1;
+    const LIST: u8 = 2;
+    const SET: u8 = 4;
+    const COUNTER: u8 = 8;
+
+    /// Takes note of an operation on the key, as the file shows it.
+    #[inline]
+    pub fn note(&mut self, shown: OpKind) {
+        self.0 |= match shown {
+            OpKind::Append => Self::APPEND,
+            OpKind::ReadList => Self::LIST,
+            OpKind::Add | OpKind::ReadSet => Self::SET,
+            OpKind::Increment | OpKind::ReadCounter => Self::COUNTER,
+            OpKind::Read | OpKind::Write => 0,
+        };
+    }
+
+    /// The kind of a read that the file shows as `shown`.
+    #[inline]
+    pub fn settle(self, shown: OpKind, value: ValueCode) -> OpKind {
+        let set = self.0 & Self::SET != 0 && self.0 & Self::APPEND == 0;
+        let list = self.0 & (Self::APPEND | Self::LIST) != 0 && !set;
+        let empty = value == ValueCode::NIL || value == ValueCode::UNKNOWN;
+        match shown {
+            OpKind::ReadList if set => OpKind::ReadSet,
+            OpKind::Read if self.0 & Self::COUNTER != 0 => OpKind::ReadCounter,
+            OpKind::Read if empty && list => OpKind::ReadList,
+            OpKind::Read if empty && set => OpKind::ReadSet,
+            kind => kind,
+        }
+    }
+}
+
+fn push(builder: &mut Builder, kind: OpKind, key: KeyId, value: ValueCode) {
+    builder.ops.push(Op { kind, key, value });
+}
+
+#[cold]
+fn bank(at: usize) -> Box<Flaw> {
+    Flaw::new(at, "this is a bank history (balances and :transfer)").hint(
+        "no isolation level is defined on balances; record the reads and writes of each account",
+    )
+}
+
+/// Whether the value at the scanner is a vector of micro-operations: `[[:r …` or `[["r", …`.
+fn is_micro<const JSON: bool>(scanner: &Scanner<'_, JSON>) -> bool {
+    let mut ahead = Scanner::<JSON>::at(scanner.bytes, scanner.pos);
+    let mut brackets = || Some(open_bracket(&mut ahead).ok()? && open_bracket(&mut ahead).ok()?);
+    brackets() == Some(true)
+        && word(&mut ahead).is_ok_and(|tag| {
+            matches!(
+                tag,
+                b"r" | b"w" | b"append" | b"add" | b"inc" | b"read" | b"write"
+            )
+        })
+}
+
+#[inline]
+fn open_bracket<const JSON: bool>(scanner: &mut Scanner<'_, JSON>) -> Scan<bool> {
+    scanner.space()?;
+    let found = matches!(scanner.peek(), Some(b'[' | b'('));
+    scanner.pos += usize::from(found);
+    Ok(found)
+}
+
+#[inline]
+fn close_bracket<const JSON: bool>(scanner: &mut Scanner<'_, JSON>) -> Scan<bool> {
+    scanner.space()?;
+    let found = matches!(scanner.peek(), Some(b']' | b')' | b'}'));
+    scanner.pos += usize::from(found);
+    Ok(found)
+}

@@ -1,0 +1,303 @@
+//! Writes a history as Jepsen operation maps, an invocation and a completion a transaction.
+//!
+//! Lines are in order of time; a process does one thing at a time, so the transactions of a session
+//! must not overlap, and one whose outcome is unknown must be its session's last. A label that is
+//! not the line's `:index` is kept in an additional field, `:isolde/label`, which other tools ignore.
+
+use super::WriteError;
+use super::escape::write_quoted;
+use super::jepsen_value::KeyUse;
+use crate::{
+    History, Interval, KeyId, Op, OpKind, SessionId, Status, TxnId, UNLABELLED, Value, ValueCode,
+};
+use std::io::{self, Write};
+
+/// A line to write.
+#[derive(Clone, Copy)]
+struct Line {
+    order: i64,
+    time: i64,
+    txn: TxnId,
+    completion: bool,
+}
+
+/// Writes all lines.
+pub(crate) fn write<const JSON: bool>(
+    history: &History,
+    out: &mut dyn Write,
+) -> Result<(), WriteError> {
+    check_reads::<JSON>(history)?;
+    let lines = lines(history)?;
+    let mut text: Vec<u8> = Vec::with_capacity(1 << 16);
+    if JSON {
+        text.push(b'[');
+    }
+    for (index, line) in lines.iter().enumerate() {
+        if JSON && index > 0 {
+            text.extend_from_slice(b",\n");
+        }
+        write_line::<JSON>(history, &mut text, line, index as u64)?;
+        if !JSON {
+            text.push(b'\n');
+        }
+        if text.len() >= 1 << 16 {
+            out.write_all(&text)?;
+            text.clear();
+        }
+    }
+    if JSON {
+        text.extend_from_slice(b"]\n");
+    }
+    out.write_all(&text)?;
+    Ok(out.flush()?)
+}
+
+fn cannot<T>(what: String) -> Result<T, WriteError> {
+    Err(WriteError::CannotHold(format!(
+        "Jepsen's format cannot hold this history: {what}; Isolde's JSON lines and Parquet can"
+    )))
+}
+
+/// The lines in order; within a session invocations and completions alternate.
+fn lines(history: &History) -> Result<Vec<Line>, WriteError> {
+    let mut lines = Vec::with_capacity(2 * history.txn_count());
+    for session in history.sessions() {
+        session_lines(history, session, &mut lines)?;
+    }
+    // Stable, so that what a session did at one time stays in its order.
+    lines.sort_by_key(|line| line.order);
+    if history.has_intervals() {
+        let known = |line: &&Line| line.time != Interval::NEVER;
+        let last = lines.iter().filter(known).map(|line| line.time).max();
+        for line in &mut lines {
+            if line.completion && history.status(line.txn) == Status::Indeterminate {
+                line.time = last.unwrap_or(0);
+            }
+        }
+    }
+    Ok(lines)
+}
+
+fn session_lines(
+    history: &History,
+    session: SessionId,
+    lines: &mut Vec<Line>,
+) -> Result<(), WriteError> {
+    let label = history.session_label(session);
+    if label < 0 {
+        return cannot(format!("session {label} is no process number"));
+    }
+    let txns = history.session_txns(session);
+    let mut now = i64::MIN;
+    for (place, txn) in txns.clone().map(TxnId).enumerate() {
+        let unknown = history.status(txn) == Status::Indeterminate;
+        if unknown && txn.0 + 1 != txns.end {
+            return cannot(format!(
+                "{} has an unknown outcome but is not the last of its session",
+                history.txn_name(txn)
+            ));
+        }
+        // Without times, round after round: every session's first transaction, then the second.
+        let place = 2 * place as i64;
+        let (start, end, time) = match history.interval(txn) {
+            Some(interval) => (interval.start, interval.end, None),
+            None => (place, place + 1, Some(0)),
+        };
+        let end = if unknown { Interval::NEVER } else { end };
+        if start < now || end < start {
+            return cannot(format!(
+                "{} overlaps its predecessor in the session, or ends before it starts",
+                history.txn_name(txn)
+            ));
+        }
+        now = end;
+        for (order, completion) in [(start, false), (end, true)] {
+            lines.push(Line {
+                order,
+                time: time.unwrap_or(order),
+                txn,
+                completion,
+            });
+        }
+    }
+    Ok(())
+}
+
+/// The kind under which a read appears in the file, before other uses of its key are looked at.
+fn shown_kind<const JSON: bool>(op: Op) -> OpKind {
+    match op.kind {
+        OpKind::ReadList | OpKind::ReadSet if op.value == ValueCode::UNKNOWN => OpKind::Read,
+        OpKind::ReadSet if JSON => OpKind::ReadList,
+        OpKind::ReadCounter => OpKind::Read,
+        kind => kind,
+    }
+}
+
+/// Refuses what would read back as something else.
+fn check_reads<const JSON: bool>(history: &History) -> Result<(), WriteError> {
+    let mut uses = vec![KeyUse::default(); history.keys().limit()];
+    for txn in history.txn_ids() {
+        for (_, op) in history.txn_ops(txn) {
+            uses[op.key.index()].note(shown_kind::<JSON>(op));
+        }
+    }
+    for txn in history.txn_ids() {
+        let status = history.status(txn);
+        for (id, op) in history.txn_ops(txn) {
+            let unknown = op.value == ValueCode::UNKNOWN;
+            let problem = if op.kind.is_write() {
+                unknown.then_some("writes an unknown value")
+            } else if status == Status::Committed && unknown {
+                Some("committed with an unknown result, which would read as nil")
+            } else if status == Status::Indeterminate
+                && op.value == ValueCode::NIL
+                && !op.kind.reads_list()
+            {
+                Some("read nil in a transaction of unknown outcome, which would read as unknown")
+            } else if uses[op.key.index()].settle(shown_kind::<JSON>(op), op.value) != op.kind {
+                Some("would read back as another kind, because of how its key is used elsewhere")
+            } else {
+                None
+            };
+            if let Some(problem) = problem {
+                let name = history.txn_name(txn);
+                return cannot(format!("{} of {name} {problem}", history.op_text(id)));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn write_line<const JSON: bool>(
+    history: &History,
+    text: &mut Vec<u8>,
+    line: &Line,
+    index: u64,
+) -> io::Result<()> {
+    let row = history.txn(line.txn);
+    let phase = match (line.completion, row.status) {
+        (false, _) => "invoke",
+        (true, Status::Committed) => "ok",
+        (true, Status::Aborted) => "fail",
+        (true, Status::Indeterminate) => "info",
+    };
+    if JSON {
+        write!(text, "{{\"type\":\"{phase}\",\"f\":\"txn\",\"value\":[")?;
+    } else {
+        write!(text, "{{:type :{phase}, :f :txn, :value [")?;
+    }
+    for (place, (_, op)) in history.txn_ops(line.txn).enumerate() {
+        if place > 0 {
+            text.push(separator::<JSON>());
+        }
+        write_op::<JSON>(history, text, op, line.completion)?;
+    }
+    let process = history.session_label(row.session);
+    let time = line.time;
+    if JSON {
+        write!(
+            text,
+            "],\"process\":{process},\"time\":{time},\"index\":{index}"
+        )?;
+    } else {
+        write!(text, "], :process {process}, :time {time}, :index {index}")?;
+    }
+    if !line.completion && row.label != index {
+        text.extend_from_slice(if JSON {
+            b",\"isolde/label\":"
+        } else {
+            b", :isolde/label "
+        });
+        match row.label {
+            UNLABELLED => write_nil::<JSON>(text),
+            label => write!(text, "{label}")?,
+        }
+    }
+    text.push(b'}');
+    Ok(())
+}
+
+fn separator<const JSON: bool>() -> u8 {
+    if JSON { b',' } else { b' ' }
+}
+
+fn write_nil<const JSON: bool>(text: &mut Vec<u8>) {
+    text.extend_from_slice(if JSON { b"null" } else { b"nil" });
+}
+
+fn write_op<const JSON: bool>(
+    history: &History,
+    text: &mut Vec<u8>,
+    op: Op,
+    completion: bool,
+) -> io::Result<()> {
+    let tag = match op.kind {
+        OpKind::Write => "w",
+        OpKind::Append => "append",
+        OpKind::Add => "add",
+        OpKind::Increment => "inc",
+        OpKind::Read | OpKind::ReadList | OpKind::ReadSet | OpKind::ReadCounter => "r",
+    };
+    if JSON {
+        write!(text, "[\"{tag}\",")?;
+    } else {
+        write!(text, "[:{tag} ")?;
+    }
+    write_key::<JSON>(history, text, op.key)?;
+    text.push(separator::<JSON>());
+    let hidden = op.value == ValueCode::UNKNOWN || (!completion && !op.kind.is_write());
+    if hidden {
+        write_nil::<JSON>(text);
+    } else if op.kind.reads_list() {
+        let set = op.kind == OpKind::ReadSet && !JSON;
+        text.extend_from_slice(if set { b"#{" } else { b"[" });
+        for (place, &element) in history.list(op.value).iter().enumerate() {
+            if place > 0 {
+                text.push(separator::<JSON>());
+            }
+            write_code::<JSON>(history, text, element)?;
+        }
+        text.push(if set { b'}' } else { b']' });
+    } else {
+        write_code::<JSON>(history, text, op.value)?;
+    }
+    text.push(b']');
+    Ok(())
+}
+
+fn write_key<const JSON: bool>(
+    history: &History,
+    text: &mut Vec<u8>,
+    key: KeyId,
+) -> io::Result<()> {
+    write_value::<JSON>(text, &history.key_name(key))
+}
+
+fn write_code<const JSON: bool>(
+    history: &History,
+    text: &mut Vec<u8>,
+    code: ValueCode,
+) -> io::Result<()> {
+    if code.0 < ValueCode::SMALL_LIMIT {
+        return write!(text, "{}", code.0);
+    }
+    write_value::<JSON>(text, &history.value(code))
+}
+
+fn write_value<const JSON: bool>(text: &mut Vec<u8>, value: &Value) -> io::Result<()> {
+    match value {
+        Value::Nil => write_nil::<JSON>(text),
+        Value::Int(number) => write!(text, "{number}")?,
+        Value::Text(word) if !JSON && is_keyword(word) => text.extend_from_slice(word.as_bytes()),
+        Value::Text(word) => write_quoted(text, word)?,
+    }
+    Ok(())
+}
+
+/// Whether a text is the spelling of an EDN keyword.
+fn is_keyword(text: &str) -> bool {
+    let mut bytes = text.bytes();
+    bytes.next() == Some(b':')
+        && text.len() > 1
+        && bytes.all(|byte| byte.is_ascii_alphanumeric() || b"-_.*+!?<>=/".contains(&byte))
+}

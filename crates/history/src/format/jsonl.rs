@@ -1,0 +1,350 @@
+//! Isolde's own format for people and programs: JSON lines, one transaction a line.
+//!
+//! The first line is `{"isolde":"history","version":1}`; then, in session order (sessions may be
+//! interleaved), lines like
+//! `{"session":0,"txn":4,"status":"committed","start":1,"end":2,"ops":[["w","x",1],["r","y",null]]}`.
+//! It holds everything a history holds. Only `session` is required: `status` is `committed` unless
+//! said, `txn` may be missing, `start` without `end` is a transaction that never completed. An
+//! operation is `[tag, key, value]`; without a value its result is unknown. `docs/formats.md` has
+//! the grammar. Reading is one pass by hand over the bytes, without a tree.
+
+use super::codes::{Codes, key_table};
+use super::edn::{Flaw, Scan, Scanner};
+use super::{FormatError, WriteError};
+use crate::{Builder, History, Interval, KeyId, Op, OpKind, Status, UNLABELLED, ValueCode};
+use std::io::Write;
+
+/// The tags of operations, in both directions. A read that returned an array is a list read.
+pub(super) const TAGS: [(&str, OpKind); 8] = [
+    ("r", OpKind::Read),
+    ("w", OpKind::Write),
+    ("append", OpKind::Append),
+    ("rlist", OpKind::ReadList),
+    ("add", OpKind::Add),
+    ("rset", OpKind::ReadSet),
+    ("inc", OpKind::Increment),
+    ("rcount", OpKind::ReadCounter),
+];
+
+/// The names of the outcomes.
+pub(super) const STATUSES: [(&str, Status); 3] = [
+    ("committed", Status::Committed),
+    ("aborted", Status::Aborted),
+    ("indeterminate", Status::Indeterminate),
+];
+
+type Json<'a> = Scanner<'a, true>;
+
+/// Reads JSON lines. A last line that was cut off (a recorder that was killed) is left out and
+/// said in `notes`; a wrong line anywhere else is an error.
+pub fn read(bytes: &[u8], notes: &mut Vec<String>) -> Result<History, FormatError> {
+    let mut reader = Reader::default();
+    let mut scanner = Json::at(bytes, 0);
+    if bytes.starts_with(b"\xef\xbb\xbf") {
+        scanner.pos = 3;
+    }
+    loop {
+        let line_start = scanner.pos;
+        match reader.line(&mut scanner) {
+            Ok(true) => {}
+            Ok(false) => break,
+            Err(flaw) => {
+                let cut = flaw.at_end || !bytes[line_start..].trim_ascii_start().contains(&b'\n');
+                if !cut || reader.line_count == 0 {
+                    return Err(flaw.in_text(bytes));
+                }
+                notes.push(format!(
+                    "the last line is cut off and was left out; {} transactions before it were read",
+                    reader.builder.txn_count()
+                ));
+                break;
+            }
+        }
+    }
+    if reader.timed_count > 0 && reader.timed_count < reader.builder.txn_count() {
+        notes.push("some transactions have no start time, so no times are used".into());
+    }
+    Ok(reader.finish())
+}
+
+#[derive(Default)]
+struct Reader {
+    builder: Builder,
+    keys: Codes,
+    values: Codes,
+    elements: Vec<ValueCode>,
+    line_count: usize,
+    timed_count: usize,
+}
+
+/// The fields of a line other than its operations.
+struct Line {
+    session: Option<i64>,
+    label: u64,
+    status: Status,
+    start: Option<i64>,
+    end: Option<i64>,
+    header: bool,
+}
+
+impl Reader {
+    fn finish(mut self) -> History {
+        self.builder.keys = key_table(&mut self.builder.ops.keys, &self.keys.table);
+        self.builder.values = self.values.table;
+        self.builder.finish()
+    }
+
+    /// Reads one line; false at the end of the text.
+    fn line(&mut self, scanner: &mut Json<'_>) -> Scan<bool> {
+        scanner.space()?;
+        let at = scanner.pos;
+        if scanner.peek().is_none() {
+            return Ok(false);
+        }
+        if !scanner.accept(b'{')? {
+            return Err(scanner
+                .unexpected("`{`")
+                .hint("each line is one object: {\"session\":0,\"ops\":[[\"w\",\"x\",1]]}"));
+        }
+        let ops_start = self.builder.ops.len();
+        let mut line = Line {
+            session: None,
+            label: UNLABELLED,
+            status: Status::Committed,
+            start: None,
+            end: None,
+            header: false,
+        };
+        while !scanner.accept(b'}')? {
+            let done = self.field(scanner, &mut line);
+            if let Err(flaw) = done {
+                self.forget_ops(ops_start);
+                return Err(flaw);
+            }
+        }
+        line_end(scanner)?;
+        self.line_count += 1;
+        if !line.header {
+            self.close(&line, ops_start, at)?;
+        }
+        Ok(true)
+    }
+
+    fn forget_ops(&mut self, ops_start: usize) {
+        let ops = &mut self.builder.ops;
+        ops.kinds.truncate(ops_start);
+        ops.keys.truncate(ops_start);
+        ops.values.truncate(ops_start);
+    }
+
+    fn field(&mut self, scanner: &mut Json<'_>, line: &mut Line) -> Scan<()> {
+        let at = scanner.pos;
+        if scanner.peek() != Some(b'"') {
+            return Err(scanner.unexpected("a field name in quotes or `}`"));
+        }
+        let name = scanner.raw_string()?;
+        scanner.colon()?;
+        scanner.space()?;
+        match name {
+            b"session" => line.session = Some(integer(scanner, "session")?),
+            b"txn" => line.label = integer(scanner, "txn")?,
+            b"status" => line.status = status(scanner)?,
+            b"start" => line.start = Some(integer(scanner, "start")?),
+            b"end" => line.end = Some(integer(scanner, "end")?),
+            b"ops" => self.ops(scanner)?,
+            b"isolde" if self.line_count == 0 => line.header = true,
+            b"version" if self.line_count == 0 => version(scanner)?,
+            b"sessions" if self.line_count == 0 => self.sessions(scanner)?,
+            _ => {
+                let name = String::from_utf8_lossy(name);
+                return Err(Flaw::new(at, format!("unknown field `{name}`")).hint(
+                    "known are session, txn, status, start, end and ops (and the first line's own)",
+                ));
+            }
+        }
+        if name == b"isolde" {
+            scanner.skip()?;
+        }
+        Ok(())
+    }
+
+    fn sessions(&mut self, scanner: &mut Json<'_>) -> Scan<()> {
+        if !scanner.accept(b'[')? {
+            return Err(scanner.unexpected("an array of session numbers"));
+        }
+        while !scanner.accept(b']')? {
+            let label = integer(scanner, "sessions")?;
+            self.builder.session(label);
+        }
+        Ok(())
+    }
+
+    fn ops(&mut self, scanner: &mut Json<'_>) -> Scan<()> {
+        if !scanner.accept(b'[')? {
+            return Err(scanner.unexpected("an array of operations"));
+        }
+        while !scanner.accept(b']')? {
+            if scanner.peek() != Some(b'[') {
+                return Err(scanner
+                    .unexpected("an operation `[`")
+                    .hint("an operation is like [\"w\",\"x\",1]"));
+            }
+            scanner.pos += 1;
+            self.op(scanner)?;
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn op(&mut self, scanner: &mut Json<'_>) -> Scan<()> {
+        scanner.space()?;
+        let at = scanner.pos;
+        if scanner.peek() != Some(b'"') {
+            return Err(scanner.unexpected("a tag in quotes, such as \"w\""));
+        }
+        let mut kind = match scanner.raw_string()? {
+            b"r" => OpKind::Read,
+            b"w" => OpKind::Write,
+            tag => other_kind(at, tag)?,
+        };
+        scanner.space()?;
+        if scanner.peek() == Some(b']') {
+            return Err(scanner.unexpected("a key"));
+        }
+        let key = scalar(&mut self.keys, scanner)?;
+        let mut value = ValueCode::UNKNOWN;
+        if !scanner.accept(b']')? {
+            if scanner.peek() == Some(b'[') && (kind == OpKind::Read || kind.reads_list()) {
+                kind = if kind == OpKind::Read {
+                    OpKind::ReadList
+                } else {
+                    kind
+                };
+                value = self.list(scanner)?;
+            } else {
+                let at = scanner.pos;
+                value = scalar(&mut self.values, scanner)?;
+                if kind.reads_list() && value != ValueCode::NIL {
+                    return Err(Flaw::new(
+                        at,
+                        "expected an array or null, found a single value",
+                    ));
+                }
+            }
+            if !scanner.accept(b']')? {
+                return Err(scanner.unexpected("`]` after an operation"));
+            }
+        }
+        let key = KeyId(key.0);
+        self.builder.ops.push(Op { kind, key, value });
+        Ok(())
+    }
+
+    fn list(&mut self, scanner: &mut Json<'_>) -> Scan<ValueCode> {
+        scanner.pos += 1;
+        self.elements.clear();
+        while !scanner.accept(b']')? {
+            let element = scalar(&mut self.values, scanner)?;
+            self.elements.push(element);
+        }
+        Ok(self.builder.lists.push(&self.elements))
+    }
+
+    fn close(&mut self, line: &Line, ops_start: usize, at: usize) -> Scan<()> {
+        let Some(session) = line.session else {
+            return Err(
+                Flaw::new(at, "expected a `session` in this line, found none")
+                    .hint("every transaction belongs to a session: {\"session\":0,\"ops\":[…]}"),
+            );
+        };
+        let interval = match (line.start, line.end) {
+            (None, Some(_)) => return Err(Flaw::new(at, "an `end` without a `start`")),
+            (start, end) => start.map(|start| Interval {
+                start,
+                end: end.unwrap_or(Interval::NEVER),
+            }),
+        };
+        self.timed_count += usize::from(interval.is_some());
+        let session = self.builder.session(session);
+        self.builder
+            .end_txn(session, line.label, line.status, interval, ops_start)
+            .map_err(|error| Flaw::new(at, error.to_string()))
+    }
+}
+
+/// A number, text or null; nothing nested.
+#[inline]
+fn scalar(codes: &mut Codes, scanner: &mut Json<'_>) -> Scan<ValueCode> {
+    scanner.space()?;
+    match scanner.peek() {
+        Some(b'[' | b'{') => Err(scanner.unexpected("a number, a text or null")),
+        _ => codes.scan(scanner),
+    }
+}
+
+/// Only white space may follow on a line.
+fn line_end(scanner: &mut Json<'_>) -> Scan<()> {
+    loop {
+        match scanner.peek() {
+            None => return Ok(()),
+            Some(b'\n') => {
+                scanner.pos += 1;
+                return Ok(());
+            }
+            Some(b' ' | b'\t' | b'\r') => scanner.pos += 1,
+            Some(_) => return Err(scanner.unexpected("the end of the line")),
+        }
+    }
+}
+
+#[cold]
+fn other_kind(at: usize, tag: &[u8]) -> Scan<OpKind> {
+    let known = TAGS.iter().find(|(name, _)| name.as_bytes() == tag);
+    known.map(|&(_, kind)| kind).ok_or_else(|| {
+        let tag = String::from_utf8_lossy(tag);
+        Flaw::new(at, format!("unknown operation `{tag}`"))
+            .hint("known are r, w, append, rlist, add, rset, inc and rcount")
+    })
+}
+
+fn status(scanner: &mut Json<'_>) -> Scan<Status> {
+    let at = scanner.pos;
+    if scanner.peek() == Some(b'"') {
+        let word = scanner.raw_string()?;
+        let known = STATUSES.iter().find(|(name, _)| name.as_bytes() == word);
+        if let Some(&(_, status)) = known {
+            return Ok(status);
+        }
+        scanner.pos = at;
+    }
+    Err(scanner.unexpected("\"committed\", \"aborted\" or \"indeterminate\""))
+}
+
+fn version(scanner: &mut Json<'_>) -> Scan<()> {
+    let at = scanner.pos;
+    match integer::<i64>(scanner, "version")? {
+        1 => Ok(()),
+        other => Err(
+            Flaw::new(at, format!("format version {other} is not known"))
+                .hint("this program reads version 1; a newer one may read this file"),
+        ),
+    }
+}
+
+fn integer<T: TryFrom<i128>>(scanner: &mut Json<'_>, name: &str) -> Scan<T> {
+    scanner.space()?;
+    let at = scanner.pos;
+    if !matches!(scanner.peek(), Some(b'0'..=b'9' | b'-')) {
+        return Err(scanner.unexpected(&format!("an integer as `{name}`")));
+    }
+    match scanner.atom()? {
+        super::edn::Atom::Int(number) => T::try_from(number)
+            .map_err(|_| Flaw::new(at, format!("the `{name}` {number} is out of range"))),
+        _ => Err(Flaw::new(at, format!("expected an integer as `{name}`"))),
+    }
+}
+
+/// Writes JSON lines, session by session.
+pub fn write(history: &History, out: &mut dyn Write) -> Result<(), WriteError> {
+    super::jsonl_write::write(history, out)
+}

@@ -1,0 +1,228 @@
+//! Malformed files are refused where they are wrong, with what was expected; never by a panic.
+
+use history::format::{FormatError, jepsen, jsonl};
+use history::{History, OpKind, Status, ValueCode};
+
+type Read = fn(&[u8], &mut Vec<String>) -> Result<History, FormatError>;
+
+fn check_refused(read: Read, text: &str, pieces: &[&str]) {
+    let error = match read(text.as_bytes(), &mut Vec::new()) {
+        Ok(history) => panic!("accepted {text}: {} transactions", history.txn_count()),
+        Err(error) => error.to_string(),
+    };
+    for piece in pieces {
+        assert!(
+            error.contains(piece),
+            "no `{piece}` in `{error}` for {text}"
+        );
+    }
+}
+
+fn accepted(read: Read, text: &str) -> (History, Vec<String>) {
+    let mut notes = Vec::new();
+    let history =
+        read(text.as_bytes(), &mut notes).unwrap_or_else(|error| panic!("{error}: {text}"));
+    (history, notes)
+}
+
+#[test]
+fn malformed_edn() {
+    let table: &[(&str, &[&str])] = &[
+        ("hello", &["line 1, column 1", "operation map"]),
+        ("{:process 0}", &["`:type`", "hint"]),
+        (
+            "{:type :done}",
+            &["column 8", ":invoke, :ok, :fail or :info", "done"],
+        ),
+        (
+            "{:type :ok, :process 0, :value [[:x 1 2]]}",
+            &["unknown micro-operation `x`", "column 34"],
+        ),
+        (
+            "{:type :ok :f :txn :value [[:w 1 2 3]]}",
+            &["expected `]`", "`3`"],
+        ),
+        (
+            "{:type :ok :f :txn :value 3}",
+            &["vector of micro-operations"],
+        ),
+        ("{:type :ok :f :txn :value [}", &["matching bracket"]),
+        ("{:type :ok :f :enqueue :value 3}", &["`:f :enqueue`"]),
+        ("{:type :ok :f :transfer :value {:from 1}}", &["bank"]),
+        ("{:type :ok :f :write}", &["`:value`"]),
+        ("{:type :ok :time 1.5}", &["integer as :time"]),
+        ("{:type :ok :process 99999999999999999999}", &["64 bits"]),
+        (
+            "{:type :invoke :process 1}\n{:type :invoke :process 1}",
+            &["line 2", "process 1 invokes"],
+        ),
+        ("[{:type :ok}] x", &["the end of the file", "`x`"]),
+        ("{:type :ok :value [[:r 1 \"\\q\"]]}", &["unknown escape"]),
+    ];
+    for (text, pieces) in table {
+        check_refused(jepsen::read_edn, text, pieces);
+    }
+    let deep = format!(
+        "{{:type :ok :value {}1{}}}",
+        "[".repeat(100_000),
+        "]".repeat(100_000)
+    );
+    check_refused(jepsen::read_edn, &deep, &["nest deeper"]);
+}
+
+#[test]
+fn malformed_json() {
+    let table: &[(&str, &[&str])] = &[
+        ("3", &["operation map"]),
+        ("{\"type\" \"ok\"}", &["`:` after a key"]),
+        ("{type: \"ok\"}", &["a key in quotes"]),
+        (
+            "[{\"type\":\"ok\",\"value\":[[\"w\",1,nil]]}]",
+            &["JSON value", "nil"],
+        ),
+        (
+            "{\"type\":\"ok\",\"value\":[[\"w\",1,\"\\u12\"]]}",
+            &["hexadecimal"],
+        ),
+    ];
+    for (text, pieces) in table {
+        check_refused(jepsen::read_json, text, pieces);
+    }
+}
+
+#[test]
+fn malformed_json_lines() {
+    let head = "{\"isolde\":\"history\",\"version\":1}\n";
+    let table: &[(&str, &[&str])] = &[
+        (
+            "{\"session\":0,\"ops\":[[\"w\",1]\n{}\n",
+            &["line 3, column 1", "operation"],
+        ),
+        (
+            "{\"ops\":[]}\n{\"session\":1}\n",
+            &["line 2", "`session`", "hint"],
+        ),
+        ("{\"sesion\":0}\n", &["unknown field `sesion`", "known are"]),
+        ("{\"session\":\"a\"}\n", &["integer as `session`"]),
+        ("{\"session\":0,\"txn\":-1}\n", &["out of range"]),
+        (
+            "{\"session\":0,\"status\":\"commited\"}\n",
+            &["\"committed\"", "commited"],
+        ),
+        (
+            "{\"session\":0,\"ops\":[[\"q\",1,2]]}\n",
+            &["unknown operation `q`"],
+        ),
+        (
+            "{\"session\":0,\"ops\":[[\"w\",[1],2]]}\n",
+            &["a number, a text or null"],
+        ),
+        (
+            "{\"session\":0,\"ops\":[[\"rset\",1,2]]}\n",
+            &["an array or null"],
+        ),
+        ("{\"session\":0,\"end\":2}\n", &["without a `start`"]),
+        (
+            "{\"session\":0} {\"session\":0}\n",
+            &["the end of the line"],
+        ),
+        (
+            "{\"session\":0\n{\"session\":1}\n",
+            &["line 3, column 1", "field name"],
+        ),
+    ];
+    for (text, pieces) in table {
+        check_refused(jsonl::read, &format!("{head}{text}"), pieces);
+    }
+    check_refused(
+        jsonl::read,
+        "{\"isolde\":\"history\",\"version\":2}\n",
+        &["version 2"],
+    );
+    check_refused(jsonl::read, "garbage", &["line 1, column 1"]);
+}
+
+#[test]
+fn a_cut_off_last_line_is_left_out() {
+    let whole = "{\"isolde\":\"history\",\"version\":1}\n\
+        {\"session\":0,\"ops\":[[\"w\",\"x\",1]]}\n{\"session\":1,\"ops\":[[\"r\",\"x\",null]]}";
+    for cut in 70..whole.len() {
+        let (history, notes) = accepted(jsonl::read, &whole[..cut]);
+        assert_eq!(
+            (history.txn_count(), history.op_count()),
+            (1, 1),
+            "cut at {cut}"
+        );
+        assert_eq!(
+            notes.len(),
+            usize::from(cut > 70 - 3 + 1),
+            "cut at {cut}: {notes:?}"
+        );
+    }
+    let edn =
+        "{:type :invoke :process 0 :value [[:w 1 2]]}\n{:type :ok :process 0 :value [[:w 1 2]]}";
+    let (history, notes) = accepted(jepsen::read_edn, &edn[..edn.len() - 5]);
+    assert_eq!(history.status(history::TxnId(0)), Status::Indeterminate);
+    assert!(notes[0].contains("ends in the middle"), "{notes:?}");
+}
+
+#[test]
+fn no_prefix_or_flip_panics() {
+    let edn = "#_ skip [#jepsen.history.Op{:type :invoke, :f :txn, :value [[:append :k \"a\\n\"] \
+        [:r #{1} #{2 3}] [:w 1/2 \\a]], :process 0, :time 1, :index 4} ; end\n\
+        {:type :ok :f :txn :process 0 :value [[:append :k \"a\"] [:r #{1} #{2 3}] [:w 1/2 \\a]] :time 2}]";
+    let json =
+        "[{\"type\":\"ok\",\"f\":\"txn\",\"value\":[[\"w\",\"\\ud83d\\ude00\",-2]],\"process\":1}]";
+    let lines = "{\"isolde\":\"history\",\"version\":1}\n{\"session\":0,\"txn\":1,\"start\":1,\"ops\":[[\"r\",1,[1,2]]]}\n";
+    let readers: [(Read, &str); 3] = [
+        (jepsen::read_edn, edn),
+        (jepsen::read_json, json),
+        (jsonl::read, lines),
+    ];
+    for (read, text) in readers {
+        for at in 0..text.len() {
+            let _ = read(&text.as_bytes()[..at], &mut Vec::new());
+            for byte in [0u8, b'"', b'\\', b'[', b'}', b'#', b'-', b':', 0xff, b';'] {
+                let mut bytes = text.as_bytes().to_vec();
+                bytes[at] = byte;
+                let _ = read(&bytes, &mut Vec::new());
+            }
+        }
+    }
+}
+
+#[test]
+fn odd_edn_is_understood() {
+    let (history, notes) = accepted(
+        jepsen::read_edn,
+        "; a comment\n#_{:type :bogus}\n[#jepsen.history.Op{:index 7, :type :invoke, :process 3,\
+         :f :txn, :error [:a {:b \"}\"}], :value [[:append :x 1] [:r :y nil]]}\n\
+         {:type :info :process :nemesis :f :start :value nil}\n\
+         {:type :fail :process 3 :f :txn :value [[:append :x 1] [:r :y nil]] :extra \\}}\n\
+         {:type :invoke :process 4 :f :txn :value ((:r :x nil) (:r :z nil) (:w :z -12N))}\n\
+         {:type :ok :process 4 :f :txn :value [(:r :x nil) [:r :z nil] [:w :z -12N]]}\n\
+         {:type :invoke :process 5 :f :txn :value [[:r :x nil] [:w :q 1.5]]}]",
+    );
+    let text: Vec<String> = (0..history.op_count() as u32)
+        .map(|op| history.op_text(history::OpId(op)))
+        .collect();
+    let expected = [
+        "append(:x, 1)",
+        "r(:y, ?)",
+        "r(:x, [])",
+        "r(:z, nil)",
+        "w(:z, -12)",
+        "r(:x, ?)",
+        "w(:q, 1.5)",
+    ];
+    assert_eq!(text, expected);
+    assert_eq!(notes, ["1 operations of the nemesis were skipped"]);
+    let statuses: Vec<Status> = history.txns().iter().map(|txn| txn.status).collect();
+    assert_eq!(
+        statuses,
+        [Status::Aborted, Status::Committed, Status::Indeterminate]
+    );
+    assert_eq!(history.txn(history::TxnId(0)).label, 7);
+    assert_eq!(history.ops().kinds[5], OpKind::ReadList);
+    assert_eq!(history.ops().values[5], ValueCode::UNKNOWN);
+}
