@@ -7,12 +7,12 @@ mod edn;
 mod error;
 mod escape;
 mod holds;
-mod jepsen;
+pub mod jepsen;
 mod jepsen_event;
 mod jepsen_read;
 mod jepsen_value;
 mod jepsen_write;
-mod jsonl;
+pub mod jsonl;
 mod jsonl_write;
 mod kind;
 mod text;
@@ -79,11 +79,28 @@ pub fn read(sources: &[Source], options: &ReadOptions) -> Result<Loaded, FormatE
     let source = only(sources, format)?;
     match format {
         Format::Text => text::read(source.bytes, options),
+        Format::JepsenEdn => noted(format, |notes| jepsen::read_edn(source.bytes, notes)),
+        Format::JepsenJson => noted(format, |notes| jepsen::read_json(source.bytes, notes)),
+        Format::Isolde => noted(format, |notes| jsonl::read(source.bytes, notes)),
         _ => Err(FormatError::new(
             Place::Whole,
             format!("{format} cannot be read"),
         )),
     }
+}
+
+/// A reader that notes what there is to say about its file.
+fn noted(
+    format: Format,
+    read: impl FnOnce(&mut Vec<String>) -> Result<History, FormatError>,
+) -> Result<Loaded, FormatError> {
+    let mut notes = Vec::new();
+    let history = read(&mut notes)?;
+    Ok(Loaded {
+        history,
+        format,
+        notes,
+    })
 }
 
 /// The one file that every format but Cobra's is.
@@ -106,6 +123,9 @@ fn only<'a>(sources: &[Source<'a>], format: Format) -> Result<Source<'a>, Format
 pub fn write(history: &History, format: Format, out: &mut dyn Write) -> Result<(), WriteError> {
     match format {
         Format::Text => text::write(history, out),
+        Format::JepsenEdn => jepsen::write_edn(history, out),
+        Format::JepsenJson => jepsen::write_json(history, out),
+        Format::Isolde => jsonl::write(history, out),
         _ => Err(WriteError::CannotHold(format!(
             "{format} cannot be written"
         ))),
