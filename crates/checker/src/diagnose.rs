@@ -20,13 +20,13 @@ use crate::observe::Observed;
 use crate::order::{Forced, ForcedEdges, StaleRead};
 use crate::rounds::Contradictions;
 use crate::rule::Rule;
-use crate::saturate::{self, Implied};
+use crate::saturate::{self, Wanted};
 use crate::witness::Witnesses;
 use history::{Anomaly, AnomalyKind, TxnId};
 use rustc_hash::FxHashSet;
 use std::collections::BTreeMap;
 
-/// Instances kept in memory; beyond this they are counted only as far as they are kept.
+/// Instances kept in memory; those beyond are not counted.
 const INSTANCES_MAX: usize = 4 << 20;
 
 /// Everything that contradicts a rule, as anomalies with evidence.
@@ -45,21 +45,23 @@ pub fn diagnose(
     }
     .components();
     let is_cyclic = base.sizes.iter().any(|&size| size > 1);
-    let mut instances = Instances::default();
     let known = crate::rounds::known_edges(observed);
-    let forced = match rule {
-        Rule::ReadCommitted | Rule::ReadAtomic | Rule::Causal
-            if rule != Rule::Causal || clocks::affordable(observed) =>
-        {
-            saturated(observed, rule, &base, budget, &mut instances)?
-        }
-        _ => {
-            instances.initial = found.initial;
-            found.forced.edges
-        }
+    let saturates = match rule {
+        Rule::ReadCommitted | Rule::ReadAtomic => true,
+        Rule::Causal => clocks::affordable(observed),
+        _ => false,
     };
     let mut edges = known.edges.clone();
-    edges.extend(forced.iter().copied());
+    if saturates {
+        let mut seen: FxHashSet<(u32, u32)> = FxHashSet::default();
+        saturate(observed, rule, &base, budget, Wanted::Forced, &mut |edge| {
+            if edge.to != TxnId::INITIAL.0 && seen.insert((edge.to, edge.from)) {
+                edges.push(edge);
+            }
+        })?;
+    } else {
+        edges.extend(found.forced.edges.iter().copied());
+    }
     let all = ForcedEdges::new(edges);
     let graph = Graph {
         observed,
@@ -67,7 +69,25 @@ pub fn diagnose(
         base: true,
     };
     let components = graph.components();
-    instances.collect(observed, rule, forced, &base, &components, budget)?;
+    let mut instances = Instances {
+        edges: Vec::new(),
+        initial: found.initial,
+        components: &components,
+    };
+    if saturates {
+        instances.initial.clear();
+        let wanted = Wanted::OnCycles(&components);
+        saturate(observed, rule, &base, budget, wanted, &mut |edge| {
+            instances.add(edge)
+        })?;
+    } else {
+        found
+            .forced
+            .edges
+            .iter()
+            .for_each(|&edge| instances.add(edge));
+    }
+    instances.tidy();
     let before = happens_before(observed, &instances.edges, &base, budget)?;
     let mut by_kind: BTreeMap<AnomalyKind, Vec<Forced>> = BTreeMap::new();
     for (edge, plain) in instances.edges.iter().zip(before) {
@@ -113,47 +133,31 @@ fn kind_of(rule: Rule, edge: &Forced, plain: bool) -> AnomalyKind {
 }
 
 /// The instances of a rule's violation.
-#[derive(Default)]
-struct Instances {
+struct Instances<'a> {
     edges: Vec<Forced>,
     /// Reads of an initial version, each with a writer that was to be seen.
     initial: Vec<(StaleRead, u32)>,
+    components: &'a Components,
 }
 
-impl Instances {
-    fn add_initial(&mut self, edge: Forced) {
-        let read = StaleRead {
-            op: edge.read,
-            reader: edge.reader,
-        };
-        self.initial.push((read, edge.from));
+impl Instances<'_> {
+    /// Keeps a forced edge if it contradicts something.
+    fn add(&mut self, edge: Forced) {
+        if edge.to == TxnId::INITIAL.0 {
+            let read = StaleRead {
+                op: edge.read,
+                reader: edge.reader,
+            };
+            self.initial.push((read, edge.from));
+        } else if edge.reader != Forced::KNOWN
+            && self.components.same(edge.from, edge.to)
+            && self.edges.len() < INSTANCES_MAX
+        {
+            self.edges.push(edge);
+        }
     }
 
-    /// Keeps the forced edges on cycles. For causality, edges that happens-before implies were
-    /// left out, but they are instances too where their ends lie on a cycle.
-    fn collect(
-        &mut self,
-        observed: &Observed<'_>,
-        rule: Rule,
-        forced: Vec<Forced>,
-        base: &Components,
-        components: &Components,
-        budget: &Budget<'_>,
-    ) -> Result<(), Limit> {
-        let on_cycle = |edge: &Forced| components.same(edge.from, edge.to);
-        self.edges = forced.into_iter().filter(on_cycle).collect();
-        if rule == Rule::Causal && clocks::affordable(observed) && !self.edges.is_empty() {
-            let wanted = |version: u32| match components.of.get(version as usize) {
-                Some(&component) if components.sizes[component as usize] > 1 => Implied::Keep,
-                _ => Implied::Skip,
-            };
-            let edges = &mut self.edges;
-            causal_instances(observed, base, budget, &wanted, &mut |edge| {
-                if on_cycle(&edge) && edges.len() < INSTANCES_MAX {
-                    edges.push(edge);
-                }
-            })?;
-        }
+    fn tidy(&mut self) {
         self.edges
             .sort_unstable_by_key(|e| (e.to, e.from, e.read, e.reader, !e.direct));
         self.edges
@@ -161,54 +165,27 @@ impl Instances {
         self.initial
             .sort_unstable_by_key(|(read, t2)| (read.op, *t2));
         self.initial.dedup_by_key(|(read, _)| read.op);
-        Ok(())
     }
 }
 
-fn causal_instances(
-    observed: &Observed<'_>,
-    base: &Components,
-    budget: &Budget<'_>,
-    wanted: &dyn Fn(u32) -> Implied,
-    found: &mut dyn FnMut(Forced),
-) -> Result<(), Limit> {
-    saturate::causal_edges(observed, &base.order, Some(base), budget, wanted, found)
-}
-
-/// All forced edges of a rule; reads of initial versions go to `instances`.
-fn saturated(
+/// Calls `found` for the forced edges of a rule.
+fn saturate(
     observed: &Observed<'_>,
     rule: Rule,
     base: &Components,
     budget: &Budget<'_>,
-    instances: &mut Instances,
-) -> Result<Vec<Forced>, Limit> {
-    let mut seen: FxHashSet<(u32, u32, bool)> = FxHashSet::default();
-    let mut edges = Vec::new();
-    let mut found = |edge: Forced| {
-        if edge.to == TxnId::INITIAL.0 {
-            instances.add_initial(edge);
-        } else if seen.insert((edge.to, edge.from, edge.direct)) {
-            edges.push(edge);
-        }
-    };
-    saturate::direct_edges(observed, rule_of_direct_reads(rule), &mut found);
+    wanted: Wanted<'_>,
+    found: &mut dyn FnMut(Forced),
+) -> Result<(), Limit> {
+    saturate::direct_edges(observed, rule_of_direct_reads(rule), found);
     budget.check("forced edges")?;
     if rule == Rule::ReadAtomic {
-        saturate::session_edges(observed, &mut found);
+        saturate::session_edges(observed, found);
     }
     if rule == Rule::Causal {
-        let wanted = |_| Implied::Drop;
-        saturate::causal_edges(
-            observed,
-            &base.order,
-            Some(base),
-            budget,
-            &wanted,
-            &mut found,
-        )?;
+        saturate::causal_edges(observed, &base.order, Some(base), budget, wanted, found)?;
     }
-    Ok(edges)
+    Ok(())
 }
 
 /// What a reader read itself it must have seen, for causality as for atomic visibility.

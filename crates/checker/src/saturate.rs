@@ -94,14 +94,13 @@ pub fn session_edges(observed: &Observed<'_>, found: &mut Found<'_>) {
     }
 }
 
-/// Calls `found` for the forced edges by happens-before: for each read and session, the last writer
-/// of the key. `implied` edges (whose start happens before their end anyway) only where asked for.
+/// Calls `found` for the wanted edges by happens-before.
 pub fn causal_edges(
     observed: &Observed<'_>,
     order: &[u32],
     components: Option<&Components>,
     budget: &Budget<'_>,
-    wanted: &dyn Fn(u32) -> Implied,
+    wanted: Wanted<'_>,
     found: &mut Found<'_>,
 ) -> Result<(), Limit> {
     let history = observed.history;
@@ -118,30 +117,40 @@ pub fn causal_edges(
             if !Link::is_txn(link) && link != Link::INITIAL {
                 continue;
             }
-            let implied = wanted(link);
-            if implied != Implied::Skip {
+            if wanted.version(link) {
                 let read = Read {
                     txn,
                     op: op as u32,
                     link,
                     row,
-                    keep: implied == Implied::Keep,
                 };
-                causal_edges_of(observed, &writers, &visible, &read, rows, found);
+                causal_edges_of(observed, &writers, &visible, &read, (wanted, rows), found);
             }
         }
     })
 }
 
-/// What to do with the edges into a version.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Implied {
-    /// Leave out all edges into it.
-    Skip,
-    /// Leave out those whose start happens before their end.
-    Drop,
-    /// Keep all.
-    Keep,
+/// Which of the edges by happens-before are wanted.
+#[derive(Clone, Copy)]
+pub enum Wanted<'a> {
+    /// Those that are not implied: for each read and session the last writer, unless it happens
+    /// before the version read anyway.
+    Forced,
+    /// Those on cycles, for which these are the components: for each read and session the last
+    /// and the first writer on a cycle with the version read. (What happens before a writer
+    /// happens before all later ones of its session, so these two show both kinds of cycle.)
+    OnCycles(&'a Components),
+}
+
+impl Wanted<'_> {
+    fn version(self, version: u32) -> bool {
+        match self {
+            Wanted::Forced => true,
+            Wanted::OnCycles(found) => {
+                version == Link::INITIAL || found.sizes[found.of[version as usize] as usize] > 1
+            }
+        }
+    }
 }
 
 struct Read<'a> {
@@ -149,7 +158,6 @@ struct Read<'a> {
     op: u32,
     link: u32,
     row: &'a [u32],
-    keep: bool,
 }
 
 fn causal_edges_of(
@@ -157,39 +165,55 @@ fn causal_edges_of(
     writers: &Writers,
     visible: &Visible<'_>,
     read: &Read<'_>,
-    rows: &Rows<'_>,
+    (wanted, rows): (Wanted<'_>, &Rows<'_>),
     found: &mut Found<'_>,
 ) {
     let history = observed.history;
     let key = history.ops().keys[read.op as usize].0;
+    let is_direct = |txn: u32| visible.read_of_other_key(txn, key).is_some();
     let mut rest = writers.by_number(key);
     while let Some(&first) = rest.first() {
         let session = history.session_of(TxnId(first));
-        let txns = history.session_txns(session);
-        let len = rest.partition_point(|&txn| txn < txns.end);
+        let len = rest.partition_point(|&txn| txn < history.session_txns(session).end);
         let (mine, others) = rest.split_at(len);
         rest = others;
-        let known = mine.partition_point(|&txn| txn < read.row[session.index()]);
+        let seen = &mine[..mine.partition_point(|&txn| txn < read.row[session.index()])];
         // The reader itself is no other writer; in its own component it may not be the last.
-        let t2 = mine[..known]
-            .iter()
-            .rev()
-            .copied()
-            .find(|&txn| txn != read.txn);
-        let Some(t2) = t2.filter(|&t2| t2 != read.link) else {
-            continue;
-        };
-        let implied = || covers(rows, read.link, session, t2);
-        if read.keep || !implied() {
-            let direct = visible.read_of_other_key(t2, key).is_some();
+        let other = |&&txn: &&u32| txn != read.txn;
+        let mut report = |from: u32| {
+            let direct = is_direct(from);
             let (to, reader) = (read.link, read.txn);
             found(Forced {
                 to,
-                from: t2,
+                from,
                 read: read.op,
                 reader,
                 direct,
             });
+        };
+        match wanted {
+            Wanted::OnCycles(components) if read.link != Link::INITIAL => {
+                // What the reader read from directly comes from `direct_edges`.
+                let counts = |txn: &&u32| **txn != read.link && other(txn) && !is_direct(**txn);
+                let on_cycle = |txn: u32| components.same(txn, read.link);
+                let last = seen
+                    .iter()
+                    .rfind(counts)
+                    .copied()
+                    .filter(|&txn| on_cycle(txn));
+                let Some(last) = last else { continue };
+                report(last);
+                let until = &seen[..seen.partition_point(|&txn| txn < last)];
+                // Those on the cycle are neighbours: session order connects the ones in between.
+                let from = until.partition_point(|&txn| !on_cycle(txn));
+                until[from..].iter().find(counts).copied().map(report);
+            }
+            _ => {
+                let last = seen.iter().rfind(other).copied();
+                let last = last.filter(|&txn| txn != read.link);
+                last.filter(|&txn| !covers(rows, read.link, session, txn))
+                    .map(report);
+            }
         }
     }
 }

@@ -134,7 +134,10 @@ impl Witnesses<'_> {
             u64::MAX
         })];
         cycle.extend(path.into_iter().map(|step| self.edge(step)));
-        self.anomaly(kind, edges.len() as u64, cycle)
+        let mut reads: Vec<u32> = edges.iter().map(|edge| edge.read).collect();
+        reads.sort_unstable();
+        reads.dedup();
+        self.anomaly(kind, reads.len() as u64, cycle)
     }
 
     fn edge(&self, step: Step) -> Edge {
@@ -253,34 +256,36 @@ fn edge_of(observed: &Observed<'_>, rule: Rule, forced: &ForcedEdges, step: Step
 }
 
 fn forced_edge(observed: &Observed<'_>, rule: Rule, edge: &Forced, limit: &mut u64) -> Edge {
-    let (key, because) = if edge.reader == Forced::KNOWN {
+    let (from, to) = (TxnId(edge.from), TxnId(edge.to));
+    if edge.reader == Forced::KNOWN {
         let known = observed.known[edge.read as usize];
-        (known.key, Reason::List { read: known.read })
-    } else {
-        let key = observed.history.ops().keys[edge.read as usize];
-        let path = reason_path(observed, rule, edge, key, limit);
-        (
-            key,
-            Reason::Read {
-                read: OpId(edge.read),
-                path,
-            },
-        )
-    };
-    let to = TxnId(edge.to);
-    let to_op = if to == TxnId::INITIAL {
-        None
-    } else {
-        observed.write_to(to, key)
-    };
+        return Edge {
+            from,
+            to,
+            kind: EdgeKind::Ww,
+            key: Some(observed.history.op(known.read).key),
+            from_op: Some(known.from_op),
+            to_op: Some(known.to_op),
+            because: Some(Reason::List { read: known.read }),
+        };
+    }
+    let key = observed.history.ops().keys[edge.read as usize];
+    let path = reason_path(observed, rule, edge, key, limit);
     Edge {
-        from: TxnId(edge.from),
+        from,
         to,
         kind: EdgeKind::Ww,
         key: Some(key),
-        from_op: observed.write_to(TxnId(edge.from), key),
-        to_op,
-        because: Some(because),
+        from_op: observed.write_to(from, key),
+        to_op: if to == TxnId::INITIAL {
+            None
+        } else {
+            observed.write_to(to, key)
+        },
+        because: Some(Reason::Read {
+            read: OpId(edge.read),
+            path,
+        }),
     }
 }
 

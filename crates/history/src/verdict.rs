@@ -74,7 +74,8 @@ pub enum Reason {
         /// read-committed, one wr edge whose read stands before `read` in the same transaction.
         path: Vec<Edge>,
     },
-    /// A list read shows `from`'s element directly before `to`'s.
+    /// A list read shows `from`'s element directly before `to`'s, or shows it last while `to`'s,
+    /// which committed, is not in the list.
     List {
         /// That read.
         read: OpId,

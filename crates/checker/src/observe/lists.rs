@@ -12,7 +12,7 @@
 use super::{KnownOrder, Link, Observed, ReadAnomaly};
 use history::{AnomalyKind, KeyId, OpId, OpKind, Status, TxnId, ValueCode};
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// Replaces the value of every list read by the version it saw.
 pub(super) fn reduce(observed: &mut Observed<'_>) {
@@ -97,78 +97,121 @@ fn list_reads(observed: &Observed<'_>) -> HashMap<KeyId, Vec<OpId>> {
     reads
 }
 
-/// Who appended each element. An element appended twice has no single writer and is left out.
-fn appenders(observed: &Observed<'_>) -> HashMap<(KeyId, ValueCode), Option<TxnId>> {
+/// An append that may be in a list.
+#[derive(Clone, Copy)]
+struct Append {
+    txn: TxnId,
+    op: OpId,
+}
+
+type Appends = HashMap<(KeyId, ValueCode), Option<Append>>;
+
+/// Who appended each element. An element appended twice has no single writer.
+fn appends(observed: &Observed<'_>) -> Appends {
     let history = observed.history;
-    let mut writers = HashMap::new();
+    let mut appends = HashMap::new();
     for txn in history
         .txn_ids()
         .filter(|&txn| history.status(txn) != Status::Aborted)
     {
-        for (_, op) in history
+        for (id, op) in history
             .txn_ops(txn)
             .filter(|(_, op)| op.kind == OpKind::Append)
         {
-            writers
+            appends
                 .entry((op.key, op.value))
-                .and_modify(|writer| *writer = None)
-                .or_insert(Some(txn));
+                .and_modify(|append| *append = None)
+                .or_insert(Some(Append { txn, op: id }));
         }
     }
-    writers
+    appends
 }
 
 /// Reads the version order of each key off its longest list.
 pub(super) fn version_order(observed: &mut Observed<'_>) {
-    if observed.undecidable.is_some() || !observed.history.ops().kinds.contains(&OpKind::ReadList) {
+    let history = observed.history;
+    if observed.undecidable.is_some() || !history.ops().kinds.contains(&OpKind::ReadList) {
         return;
     }
-    let mut reads: Vec<(KeyId, Vec<OpId>)> = list_reads(observed).into_iter().collect();
-    reads.sort_unstable_by_key(|(key, _)| *key);
-    let writers = appenders(observed);
-    for (key, reads) in reads {
-        let length = |read: &OpId| {
-            observed
-                .history
-                .list(observed.history.op(*read).value)
-                .len()
-        };
-        let longest = *reads
+    let reads = list_reads(observed);
+    let appends = appends(observed);
+    let mut longest: HashMap<KeyId, OpId> = HashMap::new();
+    let mut keys: Vec<&KeyId> = reads.keys().collect();
+    keys.sort_unstable();
+    for &key in keys {
+        let length = |read: &OpId| history.list(history.op(*read).value).len();
+        let read = *reads[&key]
             .iter()
             .max_by_key(|read| length(read))
             .expect("a key has a read");
-        add_order(observed, key, longest, 0, &writers);
-        for read in reads {
-            add_disagreement(observed, key, longest, read, &writers);
+        longest.insert(key, read);
+        add_order(observed, key, read, 0, &appends);
+        for &other in &reads[&key] {
+            add_disagreement(observed, key, read, other, &appends);
+        }
+    }
+    add_unseen(observed, &longest, &appends);
+}
+
+/// A committed append that the longest list does not show comes after all that it shows.
+fn add_unseen(observed: &mut Observed<'_>, longest: &HashMap<KeyId, OpId>, appends: &Appends) {
+    let history = observed.history;
+    let mut seen: HashSet<(KeyId, ValueCode)> = HashSet::new();
+    for (&key, &read) in longest {
+        seen.extend(
+            history
+                .list(history.op(read).value)
+                .iter()
+                .map(|&element| (key, element)),
+        );
+    }
+    for txn in history.txn_ids() {
+        if !observed.taken[txn.index()] {
+            continue;
+        }
+        for (id, op) in history
+            .txn_ops(txn)
+            .filter(|(_, op)| op.kind == OpKind::Append)
+        {
+            let Some(&read) = longest.get(&op.key) else {
+                continue;
+            };
+            let last = history.list(history.op(read).value).last();
+            if let Some(&last) = last
+                && !seen.contains(&(op.key, op.value))
+                && let Some(Some(from)) = appends.get(&(op.key, last))
+            {
+                add_pair(observed, *from, Append { txn, op: id }, read);
+            }
         }
     }
 }
 
+fn add_pair(observed: &mut Observed<'_>, from: Append, to: Append, read: OpId) {
+    if from.txn == to.txn {
+        return;
+    }
+    let (from_op, to_op) = (from.op, to.op);
+    observed.known.push(KnownOrder {
+        from: from.txn,
+        to: to.txn,
+        from_op,
+        to_op,
+        read,
+    });
+    // Whoever read a list saw every element in it committed.
+    observed.take(from.txn);
+    observed.take(to.txn);
+}
+
 /// Adds the order of neighbouring elements of a list, from position `from` on.
-fn add_order(
-    observed: &mut Observed<'_>,
-    key: KeyId,
-    read: OpId,
-    from: usize,
-    writers: &HashMap<(KeyId, ValueCode), Option<TxnId>>,
-) {
+fn add_order(observed: &mut Observed<'_>, key: KeyId, read: OpId, from: usize, appends: &Appends) {
     let history = observed.history;
     let list = history.list(history.op(read).value);
     for pair in list.windows(2).skip(from) {
-        let writer = |element| writers.get(&(key, element)).copied().flatten();
-        if let (Some(from), Some(to)) = (writer(pair[0]), writer(pair[1]))
-            && from != to
-        {
-            observed.known.push(KnownOrder {
-                from,
-                to,
-                key,
-                read,
-            });
-            for txn in [from, to] {
-                // Whoever read a list saw every element in it committed.
-                observed.take(txn);
-            }
+        let append = |element| appends.get(&(key, element)).copied().flatten();
+        if let (Some(from), Some(to)) = (append(pair[0]), append(pair[1])) {
+            add_pair(observed, from, to, read);
         }
     }
 }
@@ -180,7 +223,7 @@ fn add_disagreement(
     key: KeyId,
     longest: OpId,
     read: OpId,
-    writers: &HashMap<(KeyId, ValueCode), Option<TxnId>>,
+    appends: &Appends,
 ) {
     let history = observed.history;
     let long = history.list(history.op(longest).value);
@@ -189,7 +232,7 @@ fn add_disagreement(
     if common == list.len() {
         return;
     }
-    add_order(observed, key, read, common.saturating_sub(1), writers);
+    add_order(observed, key, read, common.saturating_sub(1), appends);
     let inverted = list[common..].iter().any(|element| {
         long.iter()
             .position(|other| other == element)

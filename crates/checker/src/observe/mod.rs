@@ -62,13 +62,16 @@ pub struct AmbiguousRead {
     pub writers: Vec<TxnId>,
 }
 
-/// Two versions of a key that lie next to each other in its known version order.
+/// Two versions of a key whose order is known.
 #[derive(Clone, Copy, Debug)]
 pub struct KnownOrder {
     pub from: TxnId,
     pub to: TxnId,
-    pub key: KeyId,
-    /// The list read that shows them next to each other.
+    /// The appends of the two.
+    pub from_op: OpId,
+    pub to_op: OpId,
+    /// The list read that shows them next to each other, or that ends with the first and lacks the
+    /// second.
     pub read: OpId,
 }
 
