@@ -1,0 +1,188 @@
+//! The arguments of every command.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use history::format::Format;
+use history::{AnomalyKind, Initial, Level, Value};
+
+/// Tells whether transactions are isolated the way somebody claims.
+#[derive(Parser)]
+#[command(name = "isolde", version, max_term_width = 100)]
+#[command(after_help = "Exit codes: 0 holds, 1 violated, 2 bad input or environment, 3 unknown")]
+pub struct Arguments {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The commands.
+#[derive(Subcommand)]
+pub enum Command {
+    /// Check recorded histories: which levels hold, which are violated, and why
+    Check(CheckArgs),
+    /// Re-check the evidence of an earlier verdict, independently of the checker
+    Certify(CertifyArgs),
+    /// Convert a history to another format
+    Convert(ConvertArgs),
+    /// Generate a history by simulating clients on a store of a chosen level
+    Generate(GenerateArgs),
+    /// List the levels: names, axioms, what each implies
+    Levels(LevelsArgs),
+}
+
+/// What the commands that read histories share.
+#[derive(Args)]
+pub struct ReadArgs {
+    /// The input format; found out from the content if not given
+    #[arg(long, value_name = "FORMAT")]
+    pub format: Option<Format>,
+    /// Which value a key has before anybody writes it, besides nil: a value, or 'none'. A read of
+    /// it reads the initial version where nobody wrote that value to the key
+    #[arg(long, value_name = "VALUE", default_value = "0", value_parser = parse_initial)]
+    pub initial: Initial,
+}
+
+#[derive(Args)]
+pub struct CheckArgs {
+    /// History files; '-' is standard input, a directory holds Cobra logs
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<String>,
+    /// A level to check (repeatable); all that can be decided if not given
+    #[arg(short, long = "level", value_name = "LEVEL")]
+    pub levels: Vec<Level>,
+    #[command(flatten)]
+    pub read: ReadArgs,
+    /// Print one JSON object a file
+    #[arg(long)]
+    pub json: bool,
+    /// Write the evidence of every verdict to this file, for 'isolde certify'
+    #[arg(long, value_name = "OUT")]
+    pub certificate: Option<String>,
+    /// Give up after this many seconds (exit code 3)
+    #[arg(long, value_name = "SECONDS", value_parser = parse_positive)]
+    pub timeout: Option<f64>,
+    /// Give up before using more than this much memory (exit code 3)
+    #[arg(long, value_name = "GIB", value_parser = parse_positive)]
+    pub memory: Option<f64>,
+}
+
+#[derive(Args)]
+pub struct CertifyArgs {
+    /// The history file
+    pub file: String,
+    /// The certificate that 'isolde check --certificate' wrote
+    pub certificate: String,
+    /// The input format; found out from the content if not given
+    #[arg(long, value_name = "FORMAT")]
+    pub format: Option<Format>,
+}
+
+#[derive(Args)]
+pub struct ConvertArgs {
+    /// The history file; '-' is standard input
+    pub input: String,
+    /// The file to write; '-' is standard output
+    pub output: String,
+    /// The input format; found out from the content if not given
+    #[arg(long, value_name = "FORMAT")]
+    pub format: Option<Format>,
+    /// The output format; by the name of the output file if not given
+    #[arg(long, value_name = "FORMAT")]
+    pub to: Option<Format>,
+}
+
+#[derive(Args)]
+pub struct GenerateArgs {
+    /// The file to write; '-' is standard output
+    #[arg(short, long, value_name = "FILE", required_unless_present = "check")]
+    pub output: Option<String>,
+    /// The output format; by the name of the output file if not given
+    #[arg(long, value_name = "FORMAT")]
+    pub to: Option<Format>,
+    /// Check what was generated and show what is found; exit code 0 if it is what was asked for
+    #[arg(long)]
+    pub check: bool,
+    /// The level that the simulated store really gives
+    #[arg(short, long, default_value = "strict-serializable")]
+    pub level: Level,
+    /// An anomaly to plant (repeatable), by name
+    #[arg(short, long = "anomaly", value_name = "ANOMALY", value_parser = parse_anomaly)]
+    pub anomalies: Vec<AnomalyKind>,
+    /// How many clients
+    #[arg(long, default_value_t = 25)]
+    pub sessions: u32,
+    /// Transactions of each client
+    #[arg(long, default_value_t = 200)]
+    pub txns: u32,
+    /// Operations of each transaction
+    #[arg(long, default_value_t = 20)]
+    pub ops: u32,
+    /// The share of reads among the operations
+    #[arg(long, default_value_t = 0.5, value_name = "SHARE")]
+    pub reads: f64,
+    /// How many keys
+    #[arg(long, default_value_t = 10_000)]
+    pub keys: u64,
+    /// How operations choose their keys
+    #[arg(long, value_enum, default_value = "uniform")]
+    pub distribution: DistributionArg,
+    /// The exponent of the zipfian distribution
+    #[arg(long, default_value_t = 0.99)]
+    pub theta: f64,
+    /// What a key holds
+    #[arg(long, value_enum, default_value = "registers")]
+    pub datatype: DatatypeArg,
+    /// The share of aborted transactions
+    #[arg(long, default_value_t = 0.0, value_name = "SHARE")]
+    pub aborted: f64,
+    /// The share of transactions whose outcome stays unknown
+    #[arg(long, default_value_t = 0.0, value_name = "SHARE")]
+    pub indeterminate: f64,
+    /// Record when each transaction began and ended
+    #[arg(long)]
+    pub times: bool,
+    /// Where all random choices come from; the same seed gives the same bytes
+    #[arg(long, default_value_t = 0)]
+    pub seed: u64,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub enum DistributionArg {
+    Uniform,
+    Zipfian,
+    /// 80 % of the operations on 20 % of the keys
+    Hotspot,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub enum DatatypeArg {
+    Registers,
+    Lists,
+}
+
+#[derive(Args)]
+pub struct LevelsArgs {
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+fn parse_initial(text: &str) -> Result<Initial, String> {
+    if text == "none" {
+        return Ok(Initial::NilOnly);
+    }
+    let value = text.parse::<i128>().map_or_else(|_| Value::from(text), Value::Int);
+    Ok(Initial::Value(value))
+}
+
+fn parse_positive(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(number) if number > 0.0 && number.is_finite() => Ok(number),
+        _ => Err("expected a number above 0".to_string()),
+    }
+}
+
+fn parse_anomaly(text: &str) -> Result<AnomalyKind, String> {
+    AnomalyKind::from_name(text).ok_or_else(|| {
+        let names: Vec<&str> = history::ANOMALIES.iter().map(|row| row.name).collect();
+        format!("no anomaly is called so; there are {}", names.join(", "))
+    })
+}

@@ -1,0 +1,86 @@
+//! `isolde generate`: a simulated history, and on request what the checker says of it.
+
+use super::{check, convert};
+use crate::args::{DatatypeArg, DistributionArg, GenerateArgs};
+use crate::exit::{Exit, Failure};
+use crate::limits::Limits;
+use crate::output;
+use crate::progress::Progress;
+use crate::report::{self, Report};
+use checker::Checked;
+use history::format::{Format, Loaded};
+use history::{Initial, Level, Verdict};
+use workload::generate::{Config, Datatype, Distribution, generate};
+
+/// Generates, writes, and checks as asked.
+pub fn run(args: &GenerateArgs) -> Result<Exit, Failure> {
+    let format = match &args.output {
+        Some(output) => Some(convert::output_format(output, args.to)?),
+        None => None,
+    };
+    let progress = Progress::start();
+    progress.stage("generating");
+    let generated = generate(&config(args)).map_err(|error| Failure(error.to_string()))?;
+    if let (Some(output), Some(format)) = (&args.output, format) {
+        progress.stage("writing");
+        convert::write(&generated.history, output, format)?;
+    }
+    if !args.check {
+        return Ok(Exit::Holds);
+    }
+    let limits = Limits::new(None, None);
+    let initial = Initial::default();
+    let answers =
+        check::check_history(&generated.history, &Level::WEAK, &initial, &limits, &progress);
+    drop(progress);
+    let name = args.output.as_deref().unwrap_or("generated history");
+    let loaded = Loaded {
+        history: generated.history,
+        format: format.unwrap_or(Format::Isolde),
+        notes: Vec::new(),
+    };
+    output::print(&report::text::render(&Report::new(name, &loaded, &answers, true)))?;
+    Ok(expected(args, &answers))
+}
+
+fn config(args: &GenerateArgs) -> Config {
+    Config {
+        sessions: args.sessions,
+        txns_per_session: args.txns,
+        ops_per_txn: args.ops,
+        read_share: args.reads,
+        keys: args.keys,
+        distribution: match args.distribution {
+            DistributionArg::Uniform => Distribution::Uniform,
+            DistributionArg::Zipfian => Distribution::Zipfian(args.theta),
+            DistributionArg::Hotspot => Distribution::HOTSPOT,
+        },
+        aborted_share: args.aborted,
+        indeterminate_share: args.indeterminate,
+        level: args.level,
+        datatype: match args.datatype {
+            DatatypeArg::Registers => Datatype::Registers,
+            DatatypeArg::Lists => Datatype::Lists,
+        },
+        times: args.times,
+        anomalies: args.anomalies.clone(),
+        seed: args.seed,
+    }
+}
+
+/// Whether the checker found what was asked for: every planted anomaly, and, without any, no
+/// violation of what the simulated store gives.
+fn expected(args: &GenerateArgs, answers: &[Checked]) -> Exit {
+    let found = |answer: &Checked| match &answer.result.verdict {
+        Verdict::Violated(anomalies) => anomalies.iter().map(|anomaly| anomaly.kind).collect(),
+        _ => Vec::new(),
+    };
+    let kinds: Vec<_> = answers.iter().flat_map(found).collect();
+    let planted = args.anomalies.iter().all(|kind| kinds.contains(kind));
+    let clean = !args.anomalies.is_empty()
+        || answers.iter().all(|answer| {
+            !args.level.implies(answer.result.level)
+                || matches!(answer.result.verdict, Verdict::Holds(_))
+        });
+    if planted && clean { Exit::Holds } else { Exit::Violated }
+}

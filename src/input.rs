@@ -1,0 +1,141 @@
+//! Opening history files: mapped into memory, decompressed, or read from standard input.
+//!
+//! Files are mapped and not read: the readers walk through them once from the front, and pages
+//! already parsed are given back at once, so a file of any size adds almost nothing to the memory
+//! in use. This is the one place with `unsafe` code; each use says why it is sound.
+
+use crate::exit::Failure;
+use crate::limits::Limits;
+use crate::progress::Progress;
+use history::format::{self, Format, Loaded, ReadOptions, Source};
+use memmap2::{Mmap, UncheckedAdvice};
+use std::fs::File;
+use std::io::Read;
+use std::ops::Range;
+use std::path::Path;
+
+/// The bytes of one file.
+enum Bytes {
+    Mapped(Mmap),
+    Owned(Vec<u8>),
+}
+
+impl Bytes {
+    fn as_slice(&self) -> &[u8] {
+        match self {
+            Bytes::Mapped(map) => map,
+            Bytes::Owned(bytes) => bytes,
+        }
+    }
+
+    /// Gives back the pages of a range that is not needed any more.
+    fn release(&self, range: Range<usize>) {
+        const PAGE: usize = 4096;
+        let Bytes::Mapped(map) = self else { return };
+        let start = range.start.next_multiple_of(PAGE);
+        let end = range.end.min(map.len()) / PAGE * PAGE;
+        if start < end {
+            // SAFETY: the mapping is shared, read-only and backed by the file, so dropped pages
+            // are read from the file again if anybody looks at them; no data can be lost. Failure
+            // only means that the pages stay.
+            let _ = unsafe { map.unchecked_advise_range(UncheckedAdvice::DontNeed, start, end - start) };
+        }
+    }
+}
+
+/// Why there is no history: a bad file, or a limit that was reached before it was read.
+pub enum LoadError {
+    Failure(Failure),
+    Limit(String),
+}
+
+impl From<Failure> for LoadError {
+    fn from(failure: Failure) -> LoadError {
+        LoadError::Failure(failure)
+    }
+}
+
+/// Reads a history from a file, a directory, or standard input (`-`).
+pub fn load(
+    name: &str,
+    format: Option<Format>,
+    limits: &Limits,
+    progress: &Progress,
+) -> Result<Loaded, LoadError> {
+    progress.stage("reading");
+    let files = open(name)?;
+    let size: usize = files.iter().map(|(_, bytes)| bytes.as_slice().len()).sum();
+    let sample = files.first().map_or(&[][..], |(_, bytes)| bytes.as_slice());
+    if let Some(reason) = limits.too_large(size as u64, sample) {
+        return Err(LoadError::Limit(reason));
+    }
+    let sources: Vec<Source<'_>> =
+        files.iter().map(|(name, bytes)| Source { name, bytes: bytes.as_slice() }).collect();
+    let options = ReadOptions {
+        format,
+        threads: std::thread::available_parallelism().map_or(1, |count| count.get()),
+        release: &|range| {
+            if let [(_, bytes)] = &files[..] {
+                bytes.release(range);
+            }
+        },
+        progress: &|done| progress.bytes(done, size as u64),
+    };
+    let loaded = format::read(&sources, &options).map_err(|error| Failure::with(name, error))?;
+    match limits.reached() {
+        Some(reason) => Err(LoadError::Limit(reason)),
+        None => Ok(loaded),
+    }
+}
+
+/// The files behind a name, decompressed.
+fn open(name: &str) -> Result<Vec<(String, Bytes)>, Failure> {
+    let path = Path::new(name);
+    let mut files = Vec::new();
+    if name == "-" {
+        let mut bytes = Vec::new();
+        std::io::stdin()
+            .lock()
+            .read_to_end(&mut bytes)
+            .map_err(|error| Failure::with("standard input", error))?;
+        files.push((name.to_string(), Bytes::Owned(bytes)));
+    } else if path.is_dir() {
+        let entries = std::fs::read_dir(path).map_err(|error| Failure::with(name, error))?;
+        for entry in entries {
+            let path = entry.map_err(|error| Failure::with(name, error))?.path();
+            if path.is_file() {
+                let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+                files.push((file, map(&path)?));
+            }
+        }
+        files.sort_by(|(a, _), (b, _)| a.cmp(b));
+    } else {
+        files.push((name.to_string(), map(path)?));
+    }
+    for (name, bytes) in &mut files {
+        let plain = format::decompress(bytes.as_slice());
+        if let Some(plain) = plain.map_err(|error| Failure::with(name, error))? {
+            *bytes = Bytes::Owned(plain);
+        }
+    }
+    Ok(files)
+}
+
+fn map(path: &Path) -> Result<Bytes, Failure> {
+    let failure = |error: std::io::Error| Failure::with(&path.display().to_string(), error);
+    let mut file = File::open(path).map_err(failure)?;
+    let metadata = file.metadata().map_err(failure)?;
+    if !metadata.is_file() || metadata.len() == 0 {
+        // Pipes and devices cannot be mapped, and an empty mapping is not allowed.
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes).map_err(failure)?;
+        return Ok(Bytes::Owned(bytes));
+    }
+    // SAFETY: the slice is only valid while nobody shortens the file. A recording that is still
+    // being written only grows, and the bytes seen are parsed with every bound checked, so a
+    // change in place can at worst make a malformed history. Truncation while reading ends the
+    // process with a signal instead of a wrong answer. Measured reason: mapping avoids holding a
+    // file of many gigabytes in memory next to the history read from it.
+    let map = unsafe { Mmap::map(&file) }.map_err(failure)?;
+    Ok(Bytes::Mapped(map))
+}

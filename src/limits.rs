@@ -1,0 +1,65 @@
+//! `--timeout` and `--memory`: when they are reached, and what is said then.
+
+use std::time::{Duration, Instant};
+
+/// The limits of one check.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    started: Instant,
+    timeout: Option<Duration>,
+    memory_bytes: Option<u64>,
+}
+
+const GIB: f64 = 1024.0 * 1024.0 * 1024.0;
+
+impl Limits {
+    /// Limits that count from now.
+    pub fn new(timeout_s: Option<f64>, memory_gib: Option<f64>) -> Limits {
+        Limits {
+            started: Instant::now(),
+            timeout: timeout_s.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()),
+            memory_bytes: memory_gib.map(|gib| (gib * GIB) as u64),
+        }
+    }
+
+    /// The limit that is reached, in words.
+    pub fn reached(&self) -> Option<String> {
+        if let Some(timeout) = self.timeout
+            && self.started.elapsed() >= timeout
+        {
+            return Some(format!("timeout of {} s", timeout.as_secs_f64()));
+        }
+        let memory_bytes = self.memory_bytes?;
+        let used = resident_bytes()?;
+        (used > memory_bytes).then(|| memory_text(used, memory_bytes))
+    }
+
+    /// Why an input of this size will not fit, if it will not. `sample` is its beginning: a
+    /// history takes about 16 bytes an operation while it is checked, and a text format has an
+    /// operation a line or, in JSON and EDN, one for every ten bytes at the densest.
+    pub fn too_large(&self, size: u64, sample: &[u8]) -> Option<String> {
+        let memory_bytes = self.memory_bytes?;
+        let sample = &sample[..sample.len().min(1 << 16)];
+        let line_count = sample.iter().filter(|&&byte| byte == b'\n').count().max(1) as u64;
+        let line_bytes = (sample.len() as u64 / line_count).clamp(8, 64);
+        let needed = size / line_bytes * 16;
+        (needed > memory_bytes).then(|| memory_text(needed, memory_bytes))
+    }
+
+    /// When the time is over, if there is a limit.
+    pub fn deadline(&self) -> Option<Instant> {
+        self.timeout.map(|timeout| self.started + timeout)
+    }
+}
+
+fn memory_text(needed: u64, allowed: u64) -> String {
+    let gib = |bytes: u64| bytes as f64 / GIB;
+    format!("memory limit: about {:.2} GiB needed, {:.2} GiB allowed", gib(needed), gib(allowed))
+}
+
+/// The memory this process occupies, where the system tells.
+fn resident_bytes() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/self/statm").ok()?;
+    let pages: u64 = text.split_whitespace().nth(1)?.parse().ok()?;
+    Some(pages * 4096)
+}

@@ -1,0 +1,106 @@
+//! One JSON object a history. Field names are a contract; see docs/guarantees.md.
+
+use super::Report;
+use checker::Checked;
+use history::{Anomaly, Edge, History, OpId, Reason, TxnId, Verdict};
+use serde_json::{Map, Value, json};
+
+/// The object, on one line.
+pub fn render(report: &Report<'_>) -> String {
+    let mut object = Map::new();
+    object.insert("file".into(), report.file.into());
+    if let Some(loaded) = report.loaded {
+        let history = &loaded.history;
+        object.insert("format".into(), loaded.format.name().into());
+        object.insert(
+            "history".into(),
+            json!({
+                "sessions": history.session_count(),
+                "transactions": history.txn_count(),
+                "operations": history.op_count(),
+                "keys": history.key_count(),
+            }),
+        );
+        object.insert("notes".into(), json!(loaded.notes));
+    }
+    let history = report.loaded.map(|loaded| &loaded.history);
+    let results: Vec<Value> =
+        report.answers.iter().map(|answer| result(history, answer)).collect();
+    object.insert("results".into(), results.into());
+    let strongest: Vec<&str> = report.strongest().iter().map(|level| level.name()).collect();
+    object.insert("strongest".into(), json!(strongest));
+    format!("{}\n", Value::from(object))
+}
+
+fn result(history: Option<&History>, answer: &Checked) -> Value {
+    let mut object = Map::new();
+    object.insert("level".into(), answer.result.level.name().into());
+    object.insert("verdict".into(), answer.result.verdict.name().into());
+    let anomalies = match (&answer.result.verdict, history) {
+        (Verdict::Violated(anomalies), Some(history)) => {
+            anomalies.iter().map(|found| anomaly(history, found)).collect()
+        }
+        _ => Vec::new(),
+    };
+    object.insert("anomalies".into(), anomalies.into());
+    if let Verdict::Unknown(reason) = &answer.result.verdict {
+        object.insert("reason".into(), reason.as_str().into());
+    }
+    object.insert("seconds".into(), json!(answer.seconds));
+    object.into()
+}
+
+/// The name of a transaction; the implicit first one is `init`.
+fn name(history: &History, txn: TxnId) -> String {
+    if txn == TxnId::INITIAL { "init".to_string() } else { history.txn_name(txn) }
+}
+
+fn anomaly(history: &History, anomaly: &Anomaly) -> Value {
+    let names: Vec<String> = anomaly.transactions.iter().map(|&txn| name(history, txn)).collect();
+    let ops: Vec<String> = anomaly.ops.iter().map(|&op| history.op_text(op)).collect();
+    let mut object = Map::new();
+    object.insert("kind".into(), anomaly.kind.name().into());
+    object.insert("label".into(), anomaly.kind.row().label.into());
+    object.insert("count".into(), anomaly.count.into());
+    object.insert("transactions".into(), json!(names));
+    object.insert("operations".into(), json!(ops));
+    let edges: Vec<Value> = anomaly.edges.iter().map(|found| edge(history, found)).collect();
+    object.insert("edges".into(), edges.into());
+    if !anomaly.assuming.is_empty() {
+        let choice = |&(read, writer): &(OpId, TxnId)| {
+            json!({"read": history.op_text(read), "writer": name(history, writer)})
+        };
+        object.insert("assuming".into(), anomaly.assuming.iter().map(choice).collect());
+    }
+    object.insert("explanation".into(), anomaly.explanation.as_str().into());
+    object.into()
+}
+
+fn edge(history: &History, found: &Edge) -> Value {
+    let mut object = Map::new();
+    object.insert("from".into(), name(history, found.from).into());
+    object.insert("to".into(), name(history, found.to).into());
+    object.insert("kind".into(), found.kind.name().into());
+    if let Some(key) = found.key {
+        object.insert("key".into(), history.key_name(key).to_string().into());
+    }
+    if let Some(op) = found.from_op {
+        object.insert("from_operation".into(), history.op_text(op).into());
+    }
+    if let Some(op) = found.to_op {
+        object.insert("to_operation".into(), history.op_text(op).into());
+    }
+    match &found.because {
+        Some(Reason::Read { read, path }) => {
+            // A path is made of so and wr edges, which have no reason of their own.
+            let path: Vec<Value> = path.iter().map(|step| edge(history, step)).collect();
+            let because = json!({"read": history.op_text(*read), "path": path});
+            object.insert("because".into(), because);
+        }
+        Some(Reason::List { read }) => {
+            object.insert("because".into(), json!({"list": history.op_text(*read)}));
+        }
+        None => {}
+    }
+    object.into()
+}

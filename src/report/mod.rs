@@ -1,0 +1,65 @@
+//! What a check has to say, for people and for programs.
+
+pub mod json;
+pub mod text;
+
+use crate::exit::Exit;
+use checker::Checked;
+use history::format::Loaded;
+use history::{Level, Verdict};
+
+/// The answers about one history.
+pub struct Report<'a> {
+    /// The name of the file.
+    pub file: &'a str,
+    /// The history, unless a limit was reached before it was read.
+    pub loaded: Option<&'a Loaded>,
+    /// An answer for each level asked about.
+    pub answers: &'a [Checked],
+    /// Whether the user asked "which levels?" and not about certain ones.
+    pub all_levels: bool,
+}
+
+impl<'a> Report<'a> {
+    /// The answers about a history.
+    pub fn new(
+        file: &'a str,
+        loaded: &'a Loaded,
+        answers: &'a [Checked],
+        all_levels: bool,
+    ) -> Report<'a> {
+        Report { file, loaded: Some(loaded), answers, all_levels }
+    }
+
+    /// Answers without a history: all unknown.
+    pub fn without_history(file: &'a str, answers: &'a [Checked]) -> Report<'a> {
+        Report { file, loaded: None, answers, all_levels: false }
+    }
+
+    /// Of the levels asked about, the strongest that hold.
+    pub fn strongest(&self) -> Vec<Level> {
+        let held = self.answers.iter().filter(|a| matches!(a.result.verdict, Verdict::Holds(_)));
+        Level::strongest(&held.map(|answer| answer.result.level).collect::<Vec<_>>())
+    }
+
+    /// Of the levels asked about, the weakest that are violated.
+    pub fn weakest_violated(&self) -> Vec<&'a Checked> {
+        let violated = |a: &&Checked| matches!(a.result.verdict, Verdict::Violated(_));
+        let all: Vec<&Checked> = self.answers.iter().filter(violated).collect();
+        let explained = |answer: &Checked| {
+            all.iter().any(|other| {
+                other.result.level != answer.result.level
+                    && answer.result.level.implies(other.result.level)
+            })
+        };
+        all.iter().copied().filter(|answer| !explained(answer)).collect()
+    }
+
+    /// The exit code of all answers together.
+    pub fn exit(&self) -> Exit {
+        self.answers
+            .iter()
+            .map(|answer| Exit::of(&answer.result.verdict))
+            .fold(Exit::Holds, Exit::and)
+    }
+}
