@@ -1,12 +1,19 @@
 //! Reading and writing histories, one file a format.
 
+mod awdit;
+mod cobra;
 mod compress;
+mod dbcop_bincode;
+mod dbcop_hist;
+mod dbcop_json;
 mod detect;
 mod error;
 mod holds;
+mod keys;
 mod kind;
 mod text;
 
+pub use cobra::write as write_cobra;
 pub use compress::decompress;
 pub use detect::detect;
 pub use error::{FormatError, Place, WriteError};
@@ -66,14 +73,25 @@ pub fn read(sources: &[Source], options: &ReadOptions) -> Result<Loaded, FormatE
         Some(format) => format,
         None => detect(sources)?,
     };
-    let source = only(sources, format)?;
-    match format {
-        Format::Text => text::read(source.bytes, options),
-        _ => Err(FormatError::new(
-            Place::Whole,
-            format!("{format} cannot be read"),
-        )),
+    if format == Format::Cobra {
+        return cobra::read(sources, options);
     }
+    let source = only(sources, format)?;
+    let loaded = match format {
+        Format::Text => text::read(source.bytes, options),
+        Format::Awdit => awdit::read(source.bytes),
+        Format::Cobra => cobra::read(sources, options),
+        Format::DbcopBincode => dbcop_bincode::read(source.bytes),
+        Format::DbcopJson => dbcop_json::read(source.bytes),
+        Format::DbcopHist => dbcop_hist::read(source.bytes),
+        // To be joined: jepsen::{read_edn, read_json}, jsonl::read, parquet::read.
+        Format::JepsenEdn | Format::JepsenJson | Format::Isolde | Format::Parquet => {
+            let problem = format!("the format {format} cannot be read yet");
+            Err(FormatError::new(Place::Whole, problem))
+        }
+    }?;
+    (options.progress)(source.bytes.len() as u64);
+    Ok(loaded)
 }
 
 /// The one file that every format but Cobra's is.
@@ -92,13 +110,22 @@ fn only<'a>(sources: &[Source<'a>], format: Format) -> Result<Source<'a>, Format
     }
 }
 
-/// Writes a history. Cobra's format is a directory: one file a session.
+/// Writes a history. Cobra's format is a directory: see [`write_cobra`].
 pub fn write(history: &History, format: Format, out: &mut dyn Write) -> Result<(), WriteError> {
     match format {
         Format::Text => text::write(history, out),
-        _ => Err(WriteError::CannotHold(format!(
-            "{format} cannot be written"
-        ))),
+        Format::Awdit => awdit::write(history, out),
+        Format::Cobra => Err(WriteError::CannotHold(
+            "the format cobra is a directory with one file a session, not one file".to_string(),
+        )),
+        Format::DbcopBincode => dbcop_bincode::write(history, out),
+        Format::DbcopJson => dbcop_json::write(history, out),
+        Format::DbcopHist => dbcop_hist::write(history, out),
+        // To be joined: jepsen::{write_edn, write_json}, jsonl::write, parquet::write.
+        Format::JepsenEdn | Format::JepsenJson | Format::Isolde | Format::Parquet => {
+            let problem = format!("the format {format} cannot be written yet");
+            Err(WriteError::CannotHold(problem))
+        }
     }
 }
 
@@ -111,6 +138,11 @@ pub(crate) fn quote(bytes: &[u8]) -> String {
     let shown = &bytes[..bytes.len().min(LENGTH)];
     let dots = if bytes.len() > LENGTH { "…" } else { "" };
     format!("`{}{dots}`", shown.escape_ascii())
+}
+
+/// The error of a history beyond what the columns can number.
+pub(crate) fn too_large(error: crate::TooLarge) -> FormatError {
+    FormatError::new(Place::Whole, error.to_string())
 }
 
 /// The error of a file without a byte.

@@ -13,9 +13,10 @@ mod write;
 
 pub(super) use write::write;
 
+use super::keys::{NumberedKeys, is_dense};
 use super::{Format, FormatError, Loaded, Place, ReadOptions};
 use crate::wide::WideInts;
-use crate::{Builder, KeyId, KeyTable, Ops, UNLABELLED, ValueCode, ValueTable};
+use crate::{Builder, KeyTable, Ops, UNLABELLED, ValueCode, ValueTable};
 use chunk::{Chunk, ChunkError};
 use line::{Line, careful};
 use rows::{Reused, Rows};
@@ -55,8 +56,7 @@ pub(super) fn read(text: &[u8], options: &ReadOptions) -> Result<Loaded, FormatE
         return Err(empty_error(text));
     }
     let keys = name_keys(&mut ops, main.largest_key, wide_keys);
-    let too_large = |e: crate::TooLarge| FormatError::new(Place::Whole, e.to_string());
-    let mut builder = Builder::from_rows(rows.labels, rows.txns, ops).map_err(too_large)?;
+    let mut builder = Builder::from_rows(rows.labels, rows.txns, ops).map_err(super::too_large)?;
     builder.keys = keys;
     builder.values = values;
     Ok(Loaded {
@@ -180,7 +180,7 @@ impl Reader {
             self.read_window(text, at..end, &mut side)
                 .map_err(|bad| line_error(text, bad))?;
             if self.main.ops.len() >= u32::MAX as usize - WINDOW {
-                return Err(FormatError::new(Place::Whole, crate::TooLarge.to_string()));
+                return Err(super::too_large(crate::TooLarge));
             }
             (options.release)(at..end);
             (options.progress)(end as u64);
@@ -293,30 +293,18 @@ fn line_end(text: &[u8], at: usize, limit: usize) -> usize {
 
 /// Names keys by their own numbers where these are dense, else by their rank.
 fn name_keys(ops: &mut Ops, largest: u32, wide: WideInts) -> KeyTable {
-    let dense = (ops.len() as u64).saturating_mul(4).max(1 << 20);
-    if wide.len() == 0 && u64::from(largest) < dense {
+    if wide.len() == 0 && is_dense(largest.into(), ops.len()) {
         return KeyTable::Dense { limit: largest + 1 };
     }
-    let number = |code: u32| match code.checked_sub(ValueCode::SMALL_LIMIT) {
-        Some(slot) => wide.number(slot),
-        None => code.into(),
-    };
-    let mut known = WideInts::default();
+    let mut known = NumberedKeys::default();
     for key in &mut ops.keys {
-        *key = KeyId(known.enter(number(key.0)));
+        *key = known.id(match key.0.checked_sub(ValueCode::SMALL_LIMIT) {
+            Some(slot) => wide.number(slot),
+            None => key.0.into(),
+        });
     }
-    let mut numbers = known.numbers().to_vec();
-    numbers.sort_unstable();
-    let mut ranks = vec![0u32; numbers.len()];
-    for (rank, number) in numbers.iter().enumerate() {
-        if let Some(slot) = known.find(*number) {
-            ranks[slot as usize] = rank as u32;
-        }
-    }
-    for key in &mut ops.keys {
-        *key = KeyId(ranks[key.index()]);
-    }
-    KeyTable::Sorted { numbers }
+    drop(wide);
+    known.finish(ops)
 }
 
 fn line_error(text: &[u8], bad: ChunkError) -> FormatError {
