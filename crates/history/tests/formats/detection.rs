@@ -3,62 +3,63 @@
 use history::format::{Format, Source, decompress, detect};
 use std::io::Write;
 
+/// What a file holds, and its format.
+const KNOWN: [(&[u8], Format); 32] = [
+    (b"r(1,2,3,4)\n", Format::Text),
+    (b"\n  W (1,2,3,4)", Format::Text),
+    (b"# a comment\nw(1,2,3,4)", Format::Text),
+    (b"#comment\nw(1,2,3,4)", Format::Text),
+    (b"\xef\xbb\xbfw(1,2,3,4)", Format::Text),
+    (b"w 1 2\n", Format::Awdit),
+    (b"-----\nw 1 2\n", Format::Awdit),
+    (b"=====\n", Format::Awdit),
+    (b"S\0\0\0\0\0\0\0\x01C\0\0\0\0\0\0\0\x01", Format::Cobra),
+    (b"[x:=1 y==2]\n", Format::DbcopHist),
+    (b"// a comment\n\n[ x:=1]", Format::DbcopHist),
+    (b"---\n[x:=1]", Format::DbcopHist),
+    (b"[_x==?]!", Format::DbcopHist),
+    (b"[[{\"events\": []}]]", Format::DbcopJson),
+    (b"[[]]", Format::DbcopJson),
+    (
+        b"{\"params\": {\"id\": 0}, \"data\": []}",
+        Format::DbcopJson,
+    ),
+    (
+        b"{\"params\": {\"id\": 0}, \"info\": \"isolde\"}",
+        Format::DbcopJson,
+    ),
+    (b"{\n \"info\": \"\", \"data\": [[]]}", Format::DbcopJson),
+    (b"{:type :invoke, :process 0}", Format::JepsenEdn),
+    (b"; a comment\n{:type :ok}", Format::JepsenEdn),
+    (b"[{:type :invoke}\n{:type :ok}]", Format::JepsenEdn),
+    (b"[ ; comment\n {:type :ok}]", Format::JepsenEdn),
+    (b"#jepsen.history.Op{:type :ok}", Format::JepsenEdn),
+    (b"[#jepsen.history.Op{:type :ok}]", Format::JepsenEdn),
+    (b"({:type :ok})", Format::JepsenEdn),
+    (
+        b"{\"type\": \"invoke\", \"process\": 0}",
+        Format::JepsenJson,
+    ),
+    (
+        b"[{\"index\": 0, \"type\": \"ok\", \"f\": \"txn\"}]",
+        Format::JepsenJson,
+    ),
+    (
+        b"[\n{\"process\": 0, \"type\": \"ok\"}]",
+        Format::JepsenJson,
+    ),
+    (
+        b"{\"isolde\": 1}\n{\"type\": \"x\", \"process\": 1}",
+        Format::Isolde,
+    ),
+    (b"{ \"isolde\": 1, \"data\": 2}", Format::Isolde),
+    (b"PAR1\x15\x04", Format::Parquet),
+    (&[0; 64], Format::DbcopBincode),
+];
+
 #[test]
 fn the_content_tells_the_format() {
-    let table: [(&[u8], Format); 33] = [
-        (b"r(1,2,3,4)\n", Format::Text),
-        (b"\n  W (1,2,3,4)", Format::Text),
-        (b"# a comment\nw(1,2,3,4)", Format::Text),
-        (b"#comment\nw(1,2,3,4)", Format::Text),
-        (b"\xef\xbb\xbfw(1,2,3,4)", Format::Text),
-        (b"w 1 2\n", Format::Awdit),
-        (b"-----\nw 1 2\n", Format::Awdit),
-        (b"=====\n", Format::Awdit),
-        (b"S\0\0\0\0\0\0\0\x01C\0\0\0\0\0\0\0\x01", Format::Cobra),
-        (b"[x:=1 y==2]\n", Format::DbcopHist),
-        (b"// a comment\n\n[ x:=1]", Format::DbcopHist),
-        (b"---\n[x:=1]", Format::DbcopHist),
-        (b"[_x==?]!", Format::DbcopHist),
-        (b"[[{\"events\": []}]]", Format::DbcopJson),
-        (b"[[]]", Format::DbcopJson),
-        (
-            b"{\"params\": {\"id\": 0}, \"data\": []}",
-            Format::DbcopJson,
-        ),
-        (
-            b"{\"params\": {\"id\": 0}, \"info\": \"isolde\"}",
-            Format::DbcopJson,
-        ),
-        (b"{\n \"info\": \"\", \"data\": [[]]}", Format::DbcopJson),
-        (b"{:type :invoke, :process 0}", Format::JepsenEdn),
-        (b"; a comment\n{:type :ok}", Format::JepsenEdn),
-        (b"[{:type :invoke}\n{:type :ok}]", Format::JepsenEdn),
-        (b"[ ; comment\n {:type :ok}]", Format::JepsenEdn),
-        (b"#jepsen.history.Op{:type :ok}", Format::JepsenEdn),
-        (b"[#jepsen.history.Op{:type :ok}]", Format::JepsenEdn),
-        (b"({:type :ok})", Format::JepsenEdn),
-        (
-            b"{\"type\": \"invoke\", \"process\": 0}",
-            Format::JepsenJson,
-        ),
-        (
-            b"[{\"index\": 0, \"type\": \"ok\", \"f\": \"txn\"}]",
-            Format::JepsenJson,
-        ),
-        (
-            b"[\n{\"process\": 0, \"type\": \"ok\"}]",
-            Format::JepsenJson,
-        ),
-        (
-            b"{\"isolde\": 1}\n{\"type\": \"x\", \"process\": 1}",
-            Format::Isolde,
-        ),
-        (b"{ \"isolde\": 1, \"data\": 2}", Format::Isolde),
-        (b"PAR1\x15\x04", Format::Parquet),
-        (&[0; 64], Format::DbcopBincode),
-        (&[1, 0, 0, 0, 0, 0, 0, 0], Format::DbcopBincode),
-    ];
-    for (bytes, format) in &table[..32] {
+    for (bytes, format) in &KNOWN {
         let source = Source { name: "x", bytes };
         assert_eq!(detect(&[source]), Ok(*format), "{}", bytes.escape_ascii());
     }
@@ -70,7 +71,7 @@ fn the_content_tells_the_format() {
         b"<xml>",
         b"write 1",
         b"r",
-        table[32].0,
+        &[1, 0, 0, 0, 0, 0, 0, 0],
         b"[1, 2]",
     ] {
         let source = Source { name: "x", bytes };
