@@ -1,5 +1,6 @@
 //! Finds out the format of a file from its content.
 
+use super::cobra;
 use super::compress::is_compressed;
 use super::{Format, FormatError, Place, Source, empty, quote};
 
@@ -11,11 +12,11 @@ pub fn detect(sources: &[Source]) -> Result<Format, FormatError> {
     if sources.iter().all(|source| source.bytes.is_empty()) {
         return Err(empty());
     }
-    if sources.iter().all(|source| is_cobra(source.bytes)) {
+    if sources.iter().all(|source| cobra::is_log(source.bytes)) {
         return Ok(Format::Cobra);
     }
     let [source] = sources else {
-        let unlike = sources.iter().find(|source| !is_cobra(source.bytes));
+        let unlike = sources.iter().find(|source| !cobra::is_log(source.bytes));
         let name = unlike.map_or("", |source| source.name);
         return Err(FormatError::new(Place::Byte(0), "expected a Cobra log")
             .in_file(name)
@@ -109,8 +110,11 @@ fn bracket_format(rest: &[u8]) -> Option<Format> {
             Some(Format::DbcopHist)
         }
         Some(b']') if opening == b"[" => after_empty_brackets(inner),
-        Some(byte) if opening == b"[" && (byte.is_ascii_alphabetic() || *byte == b'_') => {
-            Some(Format::DbcopHist)
+        Some(_) if opening == b"[" => {
+            let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_' || *byte > 127;
+            let word = inner.iter().take_while(|byte| is_word(byte)).count();
+            let event = word > 0 && matches!(inner.get(word..word + 2), Some(b":=" | b"=="));
+            event.then_some(Format::DbcopHist)
         }
         _ => None,
     }
@@ -125,7 +129,7 @@ fn after_empty_brackets(inner: &[u8]) -> Option<Format> {
 fn json_format(opening: &[u8], rest: &[u8]) -> Option<Format> {
     let first_line = rest.split(|&byte| byte == b'\n').next().unwrap_or(rest);
     let has = |text: &[u8], name: &[u8]| memchr::memmem::find(text, name).is_some();
-    if opening == b"{" && has(first_line, b"\"isolde\"") {
+    if opening == b"{" && has_name(first_line, b"\"isolde\"") {
         return Some(Format::Isolde);
     }
     if opening.starts_with(b"[[") || has(rest, b"\"params\"") || has(rest, b"\"events\"") {
@@ -138,13 +142,12 @@ fn json_format(opening: &[u8], rest: &[u8]) -> Option<Format> {
     jepsen.then_some(Format::JepsenJson)
 }
 
-/// A log begins with a transaction; an empty one is a session without any.
-fn is_cobra(bytes: &[u8]) -> bool {
-    let next = bytes.get(9);
-    let follows = matches!(next, None | Some(b'R' | b'W' | b'C' | b'A'));
-    bytes.is_empty()
-        || (bytes[0] == b'S' && follows && !bytes[..bytes.len().min(9)].is_ascii())
-        || (bytes[0] == b'S' && follows && bytes[..bytes.len().min(9)].contains(&0))
+/// Whether a text in quotes occurs as a name, before a colon, and not as a value.
+fn has_name(text: &[u8], name: &[u8]) -> bool {
+    memchr::memmem::find_iter(text, name).any(|at| {
+        let after = text[at + name.len()..].trim_ascii_start();
+        after.first() == Some(&b':')
+    })
 }
 
 /// Five small numbers, a short text, and a count that the file can hold.

@@ -13,15 +13,32 @@ pub(super) fn refuse(format: Format, what: impl std::fmt::Display) -> WriteError
 /// Refuses anything but reads and writes of registers whose result is known, and transactions
 /// of unknown outcome.
 pub(super) fn registers(history: &History, format: Format) -> Result<(), WriteError> {
+    registers_or_unknown(history, format)?;
+    for txn in history.txn_ids() {
+        for (id, op) in history.txn_ops(txn) {
+            if op.value == ValueCode::UNKNOWN {
+                let (name, text) = (history.txn_name(txn), history.op_text(id));
+                return Err(refuse(
+                    format,
+                    format!("{text} of {name}, whose value is unknown"),
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Refuses the same but for reads whose result is unknown.
+pub(super) fn registers_or_unknown(history: &History, format: Format) -> Result<(), WriteError> {
     for txn in history.txn_ids() {
         if history.status(txn) == Status::Indeterminate {
             let name = history.txn_name(txn);
             return Err(refuse(format, format!("{name}, whose outcome is unknown")));
         }
         for (id, op) in history.txn_ops(txn) {
-            let known = op.value != ValueCode::UNKNOWN;
-            let nil_write = op.kind == OpKind::Write && op.value == ValueCode::NIL;
-            if !matches!(op.kind, OpKind::Read | OpKind::Write) || !known || nil_write {
+            let writes_nothing = op.value == ValueCode::NIL || op.value == ValueCode::UNKNOWN;
+            let bad_write = op.kind == OpKind::Write && writes_nothing;
+            if !matches!(op.kind, OpKind::Read | OpKind::Write) || bad_write {
                 let (name, text) = (history.txn_name(txn), history.op_text(id));
                 return Err(refuse(format, format!("{text} of {name}")));
             }

@@ -1,7 +1,12 @@
 //! Reading and writing histories, one file a format.
 
+mod awdit;
+mod cobra;
 mod codes;
 mod compress;
+mod dbcop_bincode;
+mod dbcop_hist;
+mod dbcop_json;
 mod detect;
 mod edn;
 mod error;
@@ -14,9 +19,12 @@ mod jepsen_value;
 mod jepsen_write;
 pub mod jsonl;
 mod jsonl_write;
+mod keys;
 mod kind;
+PARQUET_MODS
 mod text;
 
+pub use cobra::write as write_cobra;
 pub use compress::decompress;
 pub use detect::detect;
 pub use error::{FormatError, Place, WriteError};
@@ -76,17 +84,25 @@ pub fn read(sources: &[Source], options: &ReadOptions) -> Result<Loaded, FormatE
         Some(format) => format,
         None => detect(sources)?,
     };
-    let source = only(sources, format)?;
-    match format {
-        Format::Text => text::read(source.bytes, options),
-        Format::JepsenEdn => noted(format, |notes| jepsen::read_edn(source.bytes, notes)),
-        Format::JepsenJson => noted(format, |notes| jepsen::read_json(source.bytes, notes)),
-        Format::Isolde => noted(format, |notes| jsonl::read(source.bytes, notes)),
-        _ => Err(FormatError::new(
-            Place::Whole,
-            format!("{format} cannot be read"),
-        )),
+    if format == Format::Cobra {
+        return cobra::read(sources, options);
     }
+    let source = only(sources, format)?;
+    let bytes = source.bytes;
+    let loaded = match format {
+        Format::Text => text::read(bytes, options),
+        Format::Awdit => awdit::read(bytes),
+        Format::Cobra => cobra::read(sources, options),
+        Format::DbcopBincode => dbcop_bincode::read(bytes),
+        Format::DbcopJson => dbcop_json::read(bytes),
+        Format::DbcopHist => dbcop_hist::read(bytes),
+        Format::JepsenEdn => noted(format, |notes| jepsen::read_edn(bytes, notes)),
+        Format::JepsenJson => noted(format, |notes| jepsen::read_json(bytes, notes)),
+        Format::Isolde => noted(format, |notes| jsonl::read(bytes, notes)),
+        Format::Parquet => noted(format, |notes| parquet::read(bytes, notes)),
+    }?;
+    (options.progress)(bytes.len() as u64);
+    Ok(loaded)
 }
 
 /// A reader that notes what there is to say about its file.
@@ -119,16 +135,21 @@ fn only<'a>(sources: &[Source<'a>], format: Format) -> Result<Source<'a>, Format
     }
 }
 
-/// Writes a history. Cobra's format is a directory: one file a session.
+/// Writes a history. Cobra's format is a directory: see [`write_cobra`].
 pub fn write(history: &History, format: Format, out: &mut dyn Write) -> Result<(), WriteError> {
     match format {
         Format::Text => text::write(history, out),
+        Format::Awdit => awdit::write(history, out),
+        Format::Cobra => Err(WriteError::CannotHold(
+            "the format cobra is a directory with one file a session, not one file".to_string(),
+        )),
+        Format::DbcopBincode => dbcop_bincode::write(history, out),
+        Format::DbcopJson => dbcop_json::write(history, out),
+        Format::DbcopHist => dbcop_hist::write(history, out),
         Format::JepsenEdn => jepsen::write_edn(history, out),
         Format::JepsenJson => jepsen::write_json(history, out),
         Format::Isolde => jsonl::write(history, out),
-        _ => Err(WriteError::CannotHold(format!(
-            "{format} cannot be written"
-        ))),
+        Format::Parquet => parquet::write(history, out),
     }
 }
 
@@ -141,6 +162,11 @@ pub(crate) fn quote(bytes: &[u8]) -> String {
     let shown = &bytes[..bytes.len().min(LENGTH)];
     let dots = if bytes.len() > LENGTH { "…" } else { "" };
     format!("`{}{dots}`", shown.escape_ascii())
+}
+
+/// The error of a history beyond what the columns can number.
+pub(crate) fn too_large(error: crate::TooLarge) -> FormatError {
+    FormatError::new(Place::Whole, error.to_string())
 }
 
 /// The error of a file without a byte.

@@ -1,5 +1,9 @@
 //! Every format: round trips, malformed input, detection, and files of other tools.
 
+mod awdit;
+mod cobra;
+mod dbcop;
+mod detection;
 mod random;
 mod text;
 
@@ -67,12 +71,12 @@ pub fn load_good(text: &str) -> Loaded {
 
 /// The error of reading `text` as `format` must contain `expected`.
 pub fn check_error(bytes: &[u8], format: Format, expected: &str) {
+    let shown = bytes[..bytes.len().min(200)].escape_ascii();
     match load(bytes, Some(format), 1) {
-        Ok(_) => panic!("{} was accepted", bytes.escape_ascii()),
+        Ok(_) => panic!("{shown} was accepted"),
         Err(error) => assert!(
             error.contains(expected),
-            "{}\n gives {error}\n expected {expected}",
-            bytes.escape_ascii()
+            "{shown}\n gives {error}\n expected {expected}",
         ),
     }
 }

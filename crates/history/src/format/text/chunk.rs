@@ -1,6 +1,7 @@
 //! Parses a stretch of whole lines into columns.
 
-use super::line::{self, LOOKAHEAD, Line, LineError, Owner, Tail};
+use super::fast::{self, LOOKAHEAD, Tail};
+use super::line::{self, Line, LineError, Owner};
 use super::rows::Run;
 use crate::{KeyId, Op, OpKind, Ops, ValueCode};
 use std::ops::Range;
@@ -47,7 +48,7 @@ impl Chunk {
         while at < range.end {
             if let Some(ahead) = text.get(at..at + LOOKAHEAD)
                 && let Ok(ahead) = ahead.try_into()
-                && let Some(line) = line::fast(ahead, &mut tail)
+                && let Some(line) = fast::parse(ahead, &mut tail)
             {
                 if line.owner.is_some() && line.owner != owner {
                     owner = line.owner;

@@ -7,29 +7,31 @@
 //! where they have gaps and of the transaction numbers where those do not ascend.
 
 mod chunk;
+mod cut;
+mod fast;
 mod line;
+mod problem;
 mod rows;
 mod write;
 
 pub(super) use write::write;
 
-use super::{Format, FormatError, Loaded, Place, ReadOptions};
+use super::keys::{NumberedKeys, is_dense};
+use super::{Format, FormatError, Loaded, ReadOptions};
 use crate::wide::WideInts;
-use crate::{Builder, KeyId, KeyTable, Ops, UNLABELLED, ValueCode, ValueTable};
+use crate::{Builder, KeyTable, Ops, ValueCode, ValueTable};
 use chunk::{Chunk, ChunkError};
-use line::{Line, careful};
-use rows::{Reused, Rows};
+use rows::Rows;
 use std::ops::Range;
 
 /// Bytes read before the columns of all threads are joined.
 const WINDOW: usize = 16 << 20;
 /// A smaller input is read by one thread.
 const THREADS_FROM: usize = 4 << 20;
-const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Reads a history.
 pub(super) fn read(text: &[u8], options: &ReadOptions) -> Result<Loaded, FormatError> {
-    let whole = whole_lines(text)?;
+    let whole = cut::whole_lines(text);
     let mut reader = Reader::new(text, whole.start..whole.end);
     reader.read_windows(text, whole.start..whole.end, options)?;
     let Reader {
@@ -39,24 +41,23 @@ pub(super) fn read(text: &[u8], options: &ReadOptions) -> Result<Loaded, FormatE
         values,
     } = reader;
     if let Some(reused) = rows.reused() {
-        return Err(reused_error(text, reused));
+        return Err(problem::of_reused(text, reused));
     }
     let mut ops = main.ops;
     let mut notes = Vec::new();
-    let dropped = whole.fragment.map(|cut| dropped(&rows, cut));
+    let dropped = whole.fragment.map(|fragment| cut::dropped(&rows, fragment));
     if let Some(dropped) = &dropped {
-        notes.push(truncation_note(text, whole.end, dropped.len()));
+        notes.push(cut::note(text, whole.end, dropped.len()));
     }
     let dropped = dropped.unwrap_or_default();
     if rows.scattered() || !dropped.is_empty() {
         rows.gather(&mut ops, &dropped);
     }
     if rows.txns.is_empty() {
-        return Err(empty_error(text));
+        return Err(problem::empty(text));
     }
     let keys = name_keys(&mut ops, main.largest_key, wide_keys);
-    let too_large = |e: crate::TooLarge| FormatError::new(Place::Whole, e.to_string());
-    let mut builder = Builder::from_rows(rows.labels, rows.txns, ops).map_err(too_large)?;
+    let mut builder = Builder::from_rows(rows.labels, rows.txns, ops).map_err(super::too_large)?;
     builder.keys = keys;
     builder.values = values;
     Ok(Loaded {
@@ -64,74 +65,6 @@ pub(super) fn read(text: &[u8], options: &ReadOptions) -> Result<Loaded, FormatE
         format: Format::Text,
         notes,
     })
-}
-
-/// The lines to read, and what is known of one that was cut off.
-struct Whole {
-    start: usize,
-    end: usize,
-    fragment: Option<Fragment>,
-}
-
-/// A last line that stops in the middle, and its session if that was still there.
-struct Fragment {
-    session: Option<i64>,
-}
-
-fn whole_lines(text: &[u8]) -> Result<Whole, FormatError> {
-    let start = if text.starts_with(BYTE_ORDER_MARK) {
-        3
-    } else {
-        0
-    };
-    let last = memchr::memrchr(b'\n', text).map_or(start, |at| at + 1);
-    let cut = careful(&text[last..]).is_err_and(|error| error.at_end);
-    if !cut || last == start {
-        return Ok(Whole {
-            start,
-            end: text.len(),
-            fragment: None,
-        });
-    }
-    let mut fields = text[last..].split(|&byte| byte == b',').skip(2);
-    let session = match (fields.next(), fields.next()) {
-        (Some(session), Some(_)) => std::str::from_utf8(session.trim_ascii()).ok(),
-        _ => None,
-    };
-    Ok(Whole {
-        start,
-        end: last,
-        fragment: Some(Fragment {
-            session: session.and_then(|text| text.parse().ok()),
-        }),
-    })
-}
-
-/// The transactions that may miss operations: the last one of the file and of the cut line's
-/// session; the last one of every session where sessions interleave.
-fn dropped(rows: &Rows, cut: Fragment) -> Vec<u32> {
-    let mut dropped: Vec<u32> = rows.last().into_iter().collect();
-    if rows.scattered() {
-        dropped.extend(rows.last_of_sessions());
-    } else if let Some(session) = cut.session {
-        dropped.extend(rows.last_of(session));
-    }
-    dropped.sort_unstable();
-    dropped.dedup();
-    dropped
-}
-
-fn truncation_note(text: &[u8], end: usize, dropped: usize) -> String {
-    let line = match Place::of_offset(text, end) {
-        Place::Line { line, .. } => line,
-        _ => 0,
-    };
-    let what = if dropped == 1 {
-        "1 transaction that may be incomplete was".to_string()
-    } else {
-        format!("{dropped} transactions that may be incomplete were")
-    };
-    format!("the recording is cut off in line {line}; {what} left out")
 }
 
 struct Reader {
@@ -178,9 +111,9 @@ impl Reader {
         while at < range.end {
             let end = line_end(text, at + WINDOW, range.end);
             self.read_window(text, at..end, &mut side)
-                .map_err(|bad| line_error(text, bad))?;
+                .map_err(|bad| problem::of_line(text, bad))?;
             if self.main.ops.len() >= u32::MAX as usize - WINDOW {
-                return Err(FormatError::new(Place::Whole, crate::TooLarge.to_string()));
+                return Err(super::too_large(crate::TooLarge));
             }
             (options.release)(at..end);
             (options.progress)(end as u64);
@@ -293,84 +226,16 @@ fn line_end(text: &[u8], at: usize, limit: usize) -> usize {
 
 /// Names keys by their own numbers where these are dense, else by their rank.
 fn name_keys(ops: &mut Ops, largest: u32, wide: WideInts) -> KeyTable {
-    let dense = (ops.len() as u64).saturating_mul(4).max(1 << 20);
-    if wide.len() == 0 && u64::from(largest) < dense {
+    if wide.len() == 0 && is_dense(largest.into(), ops.len()) {
         return KeyTable::Dense { limit: largest + 1 };
     }
-    let number = |code: u32| match code.checked_sub(ValueCode::SMALL_LIMIT) {
-        Some(slot) => wide.number(slot),
-        None => code.into(),
-    };
-    let mut known = WideInts::default();
+    let mut known = NumberedKeys::default();
     for key in &mut ops.keys {
-        *key = KeyId(known.enter(number(key.0)));
+        *key = known.id(match key.0.checked_sub(ValueCode::SMALL_LIMIT) {
+            Some(slot) => wide.number(slot),
+            None => key.0.into(),
+        });
     }
-    let mut numbers = known.numbers().to_vec();
-    numbers.sort_unstable();
-    let mut ranks = vec![0u32; numbers.len()];
-    for (rank, number) in numbers.iter().enumerate() {
-        if let Some(slot) = known.find(*number) {
-            ranks[slot as usize] = rank as u32;
-        }
-    }
-    for key in &mut ops.keys {
-        *key = KeyId(ranks[key.index()]);
-    }
-    KeyTable::Sorted { numbers }
-}
-
-fn line_error(text: &[u8], bad: ChunkError) -> FormatError {
-    let place = Place::of_offset(text, bad.line_start + bad.error.column);
-    FormatError::new(place, bad.error.problem).hint(bad.error.hint)
-}
-
-fn empty_error(text: &[u8]) -> FormatError {
-    if text.iter().all(u8::is_ascii_whitespace) {
-        return super::empty();
-    }
-    FormatError::new(Place::Whole, "there is no whole transaction in the file")
-        .hint("it holds only comments and blank lines, or it was cut off in its first transaction")
-}
-
-/// Looks up the lines in which a transaction begins, is left and continues.
-fn reused_error(text: &[u8], reused: Reused) -> FormatError {
-    let mut first_line = None;
-    let mut left = None;
-    for (index, line) in text.split(|&byte| byte == b'\n').enumerate() {
-        let Ok(Line::Op { owner, .. }) = careful(line) else {
-            continue;
-        };
-        if owner.session != reused.session {
-            continue;
-        }
-        let same = owner.txn == reused.txn && !owner.aborted;
-        match (first_line, left) {
-            (None, _) if same => first_line = Some(index + 1),
-            (Some(_), None) if !same => left = Some((index + 1, owner)),
-            (Some(first), Some((line, other))) if same => {
-                let Reused { session, txn } = reused;
-                let other = match other.txn {
-                    UNLABELLED => "an aborted transaction".to_string(),
-                    number => format!("transaction {number}"),
-                };
-                let place = Place::Line {
-                    line: index as u64 + 1,
-                    column: 1,
-                };
-                let problem = format!(
-                    "transaction {txn} of session {session}, begun in line {first}, \
-                     goes on after {other} began in line {line}"
-                );
-                return FormatError::new(place, problem).hint(
-                    "the transactions of a session follow one another; \
-                     is the number used for two transactions?",
-                );
-            }
-            _ => {}
-        }
-    }
-    FormatError::new(
-        Place::Whole,
-        "a transaction number is used twice in a session",
-    )
+    drop(wide);
+    known.finish(ops)
 }

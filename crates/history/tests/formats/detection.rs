@@ -1,0 +1,155 @@
+//! Which format a file is in, and compressed files.
+
+use history::format::{Format, Source, decompress, detect};
+use std::io::Write;
+
+/// What a file holds, and its format.
+const KNOWN: [(&[u8], Format); 32] = [
+    (b"r(1,2,3,4)\n", Format::Text),
+    (b"\n  W (1,2,3,4)", Format::Text),
+    (b"# a comment\nw(1,2,3,4)", Format::Text),
+    (b"#comment\nw(1,2,3,4)", Format::Text),
+    (b"\xef\xbb\xbfw(1,2,3,4)", Format::Text),
+    (b"w 1 2\n", Format::Awdit),
+    (b"-----\nw 1 2\n", Format::Awdit),
+    (b"=====\n", Format::Awdit),
+    (b"S\0\0\0\0\0\0\0\x01C\0\0\0\0\0\0\0\x01", Format::Cobra),
+    (b"[x:=1 y==2]\n", Format::DbcopHist),
+    (b"// a comment\n\n[ x:=1]", Format::DbcopHist),
+    (b"---\n[x:=1]", Format::DbcopHist),
+    (b"[_x==?]!", Format::DbcopHist),
+    (b"[[{\"events\": []}]]", Format::DbcopJson),
+    (b"[[]]", Format::DbcopJson),
+    (
+        b"{\"params\": {\"id\": 0}, \"data\": []}",
+        Format::DbcopJson,
+    ),
+    (
+        b"{\"params\": {\"id\": 0}, \"info\": \"isolde\"}",
+        Format::DbcopJson,
+    ),
+    (b"{\n \"info\": \"\", \"data\": [[]]}", Format::DbcopJson),
+    (b"{:type :invoke, :process 0}", Format::JepsenEdn),
+    (b"; a comment\n{:type :ok}", Format::JepsenEdn),
+    (b"[{:type :invoke}\n{:type :ok}]", Format::JepsenEdn),
+    (b"[ ; comment\n {:type :ok}]", Format::JepsenEdn),
+    (b"#jepsen.history.Op{:type :ok}", Format::JepsenEdn),
+    (b"[#jepsen.history.Op{:type :ok}]", Format::JepsenEdn),
+    (b"({:type :ok})", Format::JepsenEdn),
+    (
+        b"{\"type\": \"invoke\", \"process\": 0}",
+        Format::JepsenJson,
+    ),
+    (
+        b"[{\"index\": 0, \"type\": \"ok\", \"f\": \"txn\"}]",
+        Format::JepsenJson,
+    ),
+    (
+        b"[\n{\"process\": 0, \"type\": \"ok\"}]",
+        Format::JepsenJson,
+    ),
+    (
+        b"{\"isolde\": 1}\n{\"type\": \"x\", \"process\": 1}",
+        Format::Isolde,
+    ),
+    (b"{ \"isolde\": 1, \"data\": 2}", Format::Isolde),
+    (b"PAR1\x15\x04", Format::Parquet),
+    (&[0; 64], Format::DbcopBincode),
+];
+
+#[test]
+fn the_content_tells_the_format() {
+    for (bytes, format) in &KNOWN {
+        let source = Source { name: "x", bytes };
+        assert_eq!(detect(&[source]), Ok(*format), "{}", bytes.escape_ascii());
+    }
+    for bytes in [
+        &b"hello"[..],
+        b"\xff\xfe\x00",
+        b"{}",
+        b"(r 1 2)",
+        b"<xml>",
+        b"write 1",
+        b"r",
+        &[1, 0, 0, 0, 0, 0, 0, 0],
+        b"[1, 2]",
+    ] {
+        let source = Source { name: "x", bytes };
+        match detect(&[source]) {
+            Ok(format) => assert_eq!((bytes, format), (&b"r"[..], Format::Text)),
+            Err(error) => {
+                let error = error.to_string();
+                assert!(error.contains("looked for"), "{error}");
+                let quoted = bytes.escape_ascii().to_string();
+                assert!(error.contains(&quoted), "{error}");
+            }
+        }
+    }
+}
+
+#[test]
+fn nothing_is_empty() {
+    let source = |name, bytes| Source { name, bytes };
+    for sources in [
+        &[][..],
+        &[source("a", b"")],
+        &[source("a", b""), source("b", b"")],
+    ] {
+        let error = detect(sources).expect_err("empty").to_string();
+        assert!(error.contains("empty"), "{error}");
+    }
+    let mixed = [
+        source("T1.log", b"S\0\0\0\0\0\0\0\x01"),
+        source("notes", b"hello"),
+    ];
+    let error = detect(&mixed).expect_err("mixed").to_string();
+    assert!(error.contains("notes: "), "{error}");
+}
+
+#[test]
+fn names_are_found_again() {
+    for format in Format::all() {
+        assert_eq!(format.name().parse(), Ok(format));
+        for extension in format.extensions() {
+            let name = format!("a.b.{extension}");
+            assert_eq!(Format::for_file_name(&name), Some(format));
+        }
+    }
+    let error = "yaml".parse::<Format>().expect_err("unknown").to_string();
+    assert!(
+        error.contains("yaml") && error.contains("dbcop-hist"),
+        "{error}"
+    );
+    assert_eq!(Format::for_file_name("txt"), None);
+}
+
+#[test]
+fn compressed_files_are_unpacked() {
+    let text = b"w(1,2,3,4)\n".repeat(100);
+    let gzip = |text: &[u8]| {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        encoder.write_all(text).expect("memory");
+        encoder.finish().expect("memory")
+    };
+    let zstd = |text: &[u8]| zstd::encode_all(text, 1).expect("memory");
+    assert_eq!(decompress(&text), Ok(None));
+    for (packed, kind) in [
+        (gzip(&text), "gzip"),
+        ([gzip(&text[..500]), gzip(&text[500..])].concat(), "gzip"),
+        (zstd(&text), "zstd"),
+        ([zstd(&text[..500]), zstd(&text[500..])].concat(), "zstd"),
+    ] {
+        assert_eq!(decompress(&packed), Ok(Some(text.clone())), "{kind}");
+        let cut = decompress(&packed[..packed.len() - 5]).expect_err("cut");
+        assert!(
+            cut.to_string()
+                .contains(&format!("the {kind} file is cut off")),
+            "{cut}"
+        );
+        let mut damaged = packed.clone();
+        let middle = damaged.len() / 2;
+        damaged[middle] ^= 0x55;
+        damaged[middle + 1] ^= 0x55;
+        assert_ne!(decompress(&damaged), Ok(Some(text.clone())));
+    }
+}
