@@ -4,6 +4,7 @@
 
 mod anomaly;
 mod builder;
+pub mod certify;
 pub mod definition;
 pub mod format;
 mod history;
