@@ -135,6 +135,7 @@ fn an_order_is_accepted_iff_the_level_holds() {
         indeterminate: 0,
         duplicates: false,
         timed: false,
+        spare_sessions: 0,
     });
 }
 
@@ -149,6 +150,23 @@ fn an_order_is_accepted_iff_the_level_holds_in_some_interpretation() {
         indeterminate: 20,
         duplicates: true,
         timed: false,
+        spare_sessions: 0,
+    });
+}
+
+/// Too many sessions for clocks: the certifier searches instead.
+#[test]
+fn an_order_is_accepted_iff_the_level_holds_with_very_many_sessions() {
+    check_agreement(20_000..20_080, |seed| Shape {
+        sessions: 1 + seed % 4,
+        txns: 4,
+        ops: 3,
+        keys: 2,
+        aborted: 0,
+        indeterminate: 0,
+        duplicates: false,
+        timed: false,
+        spare_sessions: 4096,
     });
 }
 

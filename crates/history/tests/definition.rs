@@ -256,6 +256,7 @@ fn shape(seed: u64) -> Shape {
         indeterminate: 8 * (seed % 2),
         duplicates: seed.is_multiple_of(5),
         timed: seed % 2 == 1,
+        spare_sessions: 0,
     }
 }
 
