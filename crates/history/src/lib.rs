@@ -4,6 +4,8 @@
 
 mod anomaly;
 mod builder;
+pub mod certificate;
+pub mod certify;
 pub mod definition;
 pub mod format;
 mod history;
@@ -16,6 +18,7 @@ mod wide;
 
 pub use anomaly::{ANOMALIES, AnomalyKind, AnomalyRow};
 pub use builder::{Builder, TooLarge};
+pub use certify::{Refusal, certify};
 pub use history::{History, Interval, Lists, Op, OpKind, Ops, Status, Txn, UNLABELLED};
 pub use id::{KeyId, OpId, SessionId, TxnId};
 pub use initial::Initial;

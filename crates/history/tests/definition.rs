@@ -219,7 +219,7 @@ fn what_has_no_definition_is_refused() {
         OutOfScope::ContradictoryLists
     );
     assert_eq!(refuse("a(x,1) ; w(x,2)"), OutOfScope::ContradictoryLists);
-    let nine = vec!["w(x,1)"; 9].join("|");
+    let nine = ["w(x,1)"; 9].join("|");
     assert_eq!(
         refuse(&nine),
         OutOfScope::TooManyTransactions { count: 9, limit: 8 }
@@ -254,8 +254,9 @@ fn shape(seed: u64) -> Shape {
         keys: 1 + seed % 3,
         aborted: 5 * (seed % 3),
         indeterminate: 8 * (seed % 2),
-        duplicates: seed % 5 == 0,
+        duplicates: seed.is_multiple_of(5),
         timed: seed % 2 == 1,
+        spare_sessions: 0,
     }
 }
 

@@ -116,6 +116,8 @@ pub struct Shape {
     /// Whether a value may be written twice to a key.
     pub duplicates: bool,
     pub timed: bool,
+    /// Sessions without transactions, in addition.
+    pub spare_sessions: u64,
 }
 
 /// A random history of registers; reads return something that was written to the key, mostly.
@@ -128,6 +130,9 @@ pub fn random_history(seed: u64, shape: &Shape) -> History {
     let sessions: Vec<_> = (0..shape.sessions)
         .map(|s| builder.session(s as i64))
         .collect();
+    for spare in 0..shape.spare_sessions {
+        builder.session((shape.sessions + spare) as i64);
+    }
     let op_counts: Vec<u64> = (0..shape.txns)
         .map(|_| 1 + random.below(shape.ops))
         .collect();

@@ -1,0 +1,245 @@
+//! What the history says about the values that evidence mentions: who wrote them, and which
+//! indeterminate transactions must have committed. Gathered in a few passes over the history.
+
+use super::read::{Seen, last_write, op_of, seen};
+use super::{Refusal, name, require};
+use crate::{
+    Anomaly, Edge, History, Initial, KeyId, OpId, OpKind, Reason, Status, TxnId, ValueCode,
+};
+use std::collections::{HashMap, HashSet};
+
+type Version = (KeyId, ValueCode);
+
+pub(super) struct Facts<'a> {
+    pub(super) history: &'a History,
+    initial: Option<ValueCode>,
+    /// Every write, by whomever, of a version that the evidence mentions.
+    writes: HashMap<Version, Vec<(TxnId, OpId)>>,
+    /// Indeterminate transactions without which some committed one read something impossible.
+    forced: HashSet<TxnId>,
+}
+
+impl Facts<'_> {
+    pub(super) fn gather<'a>(
+        history: &'a History,
+        initial: &Initial,
+        anomalies: &[Anomaly],
+    ) -> Facts<'a> {
+        let mut writes: HashMap<Version, Vec<(TxnId, OpId)>> = HashMap::new();
+        for id in anomalies.iter().flat_map(ops_of_anomaly) {
+            if id.index() >= history.op_count() {
+                continue;
+            }
+            let op = history.op(id);
+            let values = [op.value];
+            let versions = if op.kind == OpKind::ReadList {
+                history.list(op.value)
+            } else {
+                &values[..]
+            };
+            for &value in versions {
+                writes.entry((op.key, value)).or_default();
+            }
+        }
+        let keys: HashSet<KeyId> = writes.keys().map(|version| version.0).collect();
+        for txn in history.txn_ids() {
+            for (id, op) in history.txn_ops(txn) {
+                if op.kind.is_write()
+                    && keys.contains(&op.key)
+                    && let Some(found) = writes.get_mut(&(op.key, op.value))
+                {
+                    found.push((txn, id));
+                }
+            }
+        }
+        Facts {
+            history,
+            initial: initial.code(history.values()),
+            writes,
+            forced: forced_transactions(history),
+        }
+    }
+
+    /// Every write of a version.
+    pub(super) fn writes(&self, key: KeyId, version: ValueCode) -> &[(TxnId, OpId)] {
+        self.writes.get(&(key, version)).map_or(&[], Vec::as_slice)
+    }
+
+    /// Whether every interpretation in which all reads are possible takes the transaction.
+    pub(super) fn is_taken(&self, txn: TxnId) -> bool {
+        txn.index() < self.history.txn_count()
+            && match self.history.status(txn) {
+                Status::Committed => true,
+                Status::Aborted => false,
+                Status::Indeterminate => self.forced.contains(&txn),
+            }
+    }
+
+    /// Whether a read of this version reads the initial one.
+    pub(super) fn is_initial(&self, read: OpId, version: ValueCode) -> bool {
+        let op = self.history.op(read);
+        version == ValueCode::NIL
+            || op.kind == OpKind::Read
+                && Some(version) == self.initial
+                && self.writes(op.key, version).is_empty()
+    }
+
+    /// The transactions that an external read can have read from, each once: those not aborted
+    /// whose last write to the key is the version.
+    pub(super) fn possible_writers(
+        &self,
+        reader: TxnId,
+        read: OpId,
+        version: ValueCode,
+    ) -> Vec<TxnId> {
+        if self.is_initial(read, version) {
+            return vec![TxnId::INITIAL];
+        }
+        let op = self.history.op(read);
+        let mut writers: Vec<TxnId> = self
+            .writes(op.key, version)
+            .iter()
+            .filter(|&&(txn, id)| {
+                txn != reader
+                    && self.history.status(txn) != Status::Aborted
+                    && last_write(self.history, txn, op) == Some(id)
+            })
+            .map(|&(txn, _)| txn)
+            .collect();
+        writers.dedup();
+        writers
+    }
+
+    /// The version that an external read of the transaction returned.
+    pub(super) fn external(&self, txn: TxnId, read: OpId) -> Result<ValueCode, Refusal> {
+        match seen(self.history, txn, read) {
+            Some(Seen::External(version)) => Ok(version),
+            _ => Err(Refusal::new(format!(
+                "operation number {} is no external read of {}",
+                read.0,
+                name(self.history, txn)
+            ))),
+        }
+    }
+
+    /// Refuses unless the operation is a write of the transaction to the key.
+    pub(super) fn require_write(
+        &self,
+        txn: TxnId,
+        write: OpId,
+        key: KeyId,
+    ) -> Result<ValueCode, Refusal> {
+        let op = op_of(self.history, txn, write);
+        let op = op.filter(|op| op.kind.is_write() && op.key == key);
+        match op {
+            Some(op) => Ok(op.value),
+            None => Err(Refusal::new(format!(
+                "operation number {} is no write of {} to the key in question",
+                write.0,
+                name(self.history, txn)
+            ))),
+        }
+    }
+
+    /// Refuses unless the operation is the transaction's last write to the key.
+    pub(super) fn require_last_write(
+        &self,
+        txn: TxnId,
+        write: OpId,
+        key: KeyId,
+    ) -> Result<ValueCode, Refusal> {
+        let value = self.require_write(txn, write, key)?;
+        require!(
+            last_write(self.history, txn, self.history.op(write)) == Some(write),
+            "{} overwrites {} later",
+            name(self.history, txn),
+            self.history.op_text(write)
+        );
+        Ok(value)
+    }
+}
+
+/// Every operation that an anomaly mentions.
+fn ops_of_anomaly(anomaly: &Anomaly) -> Vec<OpId> {
+    let mut ops = anomaly.ops.clone();
+    ops.extend(anomaly.assuming.iter().map(|&(op, _)| op));
+    for edge in &anomaly.edges {
+        ops.extend(ops_of_edge(edge));
+        match &edge.because {
+            Some(Reason::Read { read, path }) => {
+                ops.push(*read);
+                ops.extend(path.iter().flat_map(ops_of_edge));
+            }
+            Some(Reason::List { read }) => ops.push(*read),
+            None => {}
+        }
+    }
+    ops
+}
+
+fn ops_of_edge(edge: &Edge) -> impl Iterator<Item = OpId> + use<> {
+    edge.from_op.into_iter().chain(edge.to_op)
+}
+
+/// The indeterminate transactions that a committed one read from, directly or through other
+/// indeterminate ones, by a read that nobody else can have served. An interpretation without one
+/// of them contains an aborted read.
+fn forced_transactions(history: &History) -> HashSet<TxnId> {
+    let mut forced = HashSet::new();
+    // The only transaction that may have written a version; none if there are several.
+    let mut only: HashMap<Version, Option<TxnId>> = HashMap::new();
+    let writes_of = |status: Status| {
+        let with_status = move |txn: &TxnId| history.status(*txn) == status;
+        let ops = move |txn| history.txn_ops(txn).map(move |(_, op)| (txn, op));
+        let txns = history.txn_ids().filter(with_status).flat_map(ops);
+        txns.filter(|(_, op)| op.kind.is_write())
+    };
+    for (txn, op) in writes_of(Status::Indeterminate) {
+        let known = only.entry((op.key, op.value)).or_insert(Some(txn));
+        if *known != Some(txn) {
+            *known = None;
+        }
+    }
+    if only.is_empty() {
+        return forced;
+    }
+    for (_, op) in writes_of(Status::Committed) {
+        if let Some(known) = only.get_mut(&(op.key, op.value)) {
+            *known = None;
+        }
+    }
+    let mut read_from: HashMap<TxnId, Vec<TxnId>> = HashMap::new();
+    let mut open: Vec<TxnId> = Vec::new();
+    for txn in history.txn_ids() {
+        if history.status(txn) == Status::Aborted {
+            continue;
+        }
+        for (id, op) in history.txn_ops(txn).filter(|(_, op)| !op.kind.is_write()) {
+            let last = match op.kind {
+                OpKind::ReadList => history.list(op.value).last().copied(),
+                _ => Some(op.value),
+            };
+            // A list's last element may be an own one; then only a closer look tells.
+            let own_list = op.kind == OpKind::ReadList && history.list(op.value).len() > 1;
+            let known = last.and_then(|value| only.get(&(op.key, value)));
+            if known.is_none() && !own_list {
+                continue;
+            }
+            let Some(Seen::External(version)) = seen(history, txn, id) else {
+                continue;
+            };
+            let writer = only.get(&(op.key, version)).copied().flatten();
+            match writer.filter(|&writer| writer != txn && version != ValueCode::NIL) {
+                Some(writer) if history.status(txn) == Status::Committed => open.push(writer),
+                Some(writer) => read_from.entry(txn).or_default().push(writer),
+                None => {}
+            }
+        }
+    }
+    while let Some(txn) = open.pop() {
+        if forced.insert(txn) {
+            open.extend(read_from.get(&txn).into_iter().flatten());
+        }
+    }
+    forced
+}

@@ -1,0 +1,127 @@
+//! Re-checks evidence, without knowing who produced it.
+//!
+//! **What is checked.** A commit order: that it contains the right transactions, that every read
+//! of theirs has a writer placed before it, and that the level's axiom (docs/levels.md) holds of
+//! it. A list of anomalies: that each is what it claims to be, breaks the level asked about, and
+//! that together they leave no interpretation of the history. docs/guarantees.md says what follows.
+//!
+//! **Steps, for an order.** `order` places the transactions; `walk` goes through them keeping each
+//! key's last writer, so that a read of the last version needs no further look, and collects the
+//! reads of older versions (*stale* ones); `versions` finds the writers of those; `visible`,
+//! `session` and `causal` look for a version that such a read should have seen instead.
+//!
+//! **Steps, for anomalies.** `facts` gathers the writers of every value that the evidence mentions
+//! in one pass; `single` re-checks anomalies of single reads, `cycle` those that are cycles;
+//! `choices` goes through the writers that ambiguous reads can have.
+//!
+//! **Cost.** Linear in the history, and O(m^1.5) or O(m·sessions) in the stale reads m. Anomalies:
+//! two passes over the history.
+//!
+//! Nothing here is shared with the definitions or with any engine, on purpose.
+
+mod causal;
+mod choices;
+mod cycle;
+mod facts;
+mod order;
+mod read;
+mod session;
+mod single;
+mod versions;
+mod visible;
+mod walk;
+
+use crate::{History, Initial, Level, LevelResult, OpKind, TxnId, Verdict};
+use std::fmt;
+
+/// Why evidence was not accepted.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Refusal {
+    reason: String,
+}
+
+impl Refusal {
+    fn new(reason: impl Into<String>) -> Refusal {
+        Refusal {
+            reason: reason.into(),
+        }
+    }
+
+    /// Which part of the evidence is wrong, in words.
+    pub fn reason(&self) -> &str {
+        &self.reason
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.reason)
+    }
+}
+
+impl std::error::Error for Refusal {}
+
+/// Leaves with a refusal unless the condition holds.
+macro_rules! require {
+    ($condition:expr, $($words:tt)*) => {
+        if !$condition {
+            return Err($crate::certify::Refusal::new(format!($($words)*)));
+        }
+    };
+}
+use require;
+
+/// Re-checks the evidence of a verdict. `Ok` means that the evidence proves the verdict.
+pub fn certify(history: &History, initial: &Initial, result: &LevelResult) -> Result<(), Refusal> {
+    let undefined = |kind: &OpKind| {
+        !matches!(
+            kind,
+            OpKind::Read | OpKind::Write | OpKind::Append | OpKind::ReadList
+        )
+    };
+    require!(
+        !history.ops().kinds.iter().any(undefined),
+        "no certificate is defined for histories with sets or counters yet"
+    );
+    match &result.verdict {
+        Verdict::Holds(_) if !Level::WEAK.contains(&result.level) => {
+            Err(Refusal::new("no certificate is defined for this level yet"))
+        }
+        Verdict::Holds(order) => certify_order(history, initial, result.level, order),
+        Verdict::Violated(anomalies) => {
+            choices::certify_anomalies(history, initial, result.level, anomalies)
+        }
+        Verdict::Unknown(_) => Err(Refusal::new("an unknown verdict has no evidence to check")),
+    }
+}
+
+fn certify_order(
+    history: &History,
+    initial: &Initial,
+    level: Level,
+    evidence: &crate::CommitOrder,
+) -> Result<(), Refusal> {
+    let order = order::Order::check(history, evidence)?;
+    order.check_list_reads(history)?;
+    if level == Level::ReadUncommitted {
+        return Ok(());
+    }
+    order.check_sessions(history)?;
+    let mut walk = walk::walk(history, initial, &order, evidence, level)?;
+    let versions = versions::Versions::find(history, &order, &mut walk)?;
+    if matches!(level, Level::CursorStability | Level::UpdateAtomic) {
+        versions.check_lost_updates(history, &order, &walk)?;
+    }
+    visible::check(history, &order, &walk, &versions, level)
+}
+
+/// The name of a transaction in a refusal; evidence may name transactions that do not exist.
+fn name(history: &History, txn: TxnId) -> String {
+    if txn == TxnId::INITIAL {
+        "the initial transaction".to_string()
+    } else if txn.index() < history.txn_count() {
+        history.txn_name(txn)
+    } else {
+        format!("transaction number {}, which does not exist,", txn.0)
+    }
+}
