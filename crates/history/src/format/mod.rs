@@ -9,8 +9,13 @@ mod jepsen_event;
 mod jepsen_read;
 mod jepsen_value;
 mod jepsen_write;
-
 pub mod jsonl;
 mod jsonl_write;
+pub mod parquet;
+mod parquet_column;
+mod parquet_layout;
+mod parquet_pages;
+mod parquet_read;
+mod parquet_write;
 
 pub use error::{FormatError, Place, WriteError};
