@@ -1,6 +1,6 @@
 //! What a format writes it reads back: every status, kind and odd value, from fixed seeds.
 
-use history::format::{WriteError, jepsen, jsonl};
+use history::format::{WriteError, jepsen, jsonl, parquet};
 use history::{Builder, History, Interval, Op, OpKind, Status, UNLABELLED, Value, ValueCode};
 
 /// A small generator of its own (xorshift), so that a seed means the same for ever.
@@ -281,6 +281,61 @@ fn json_lines_hold_everything() {
         }
     }
     check_roundtrip(&empty(), jsonl::write, jsonl::read, "empty jsonl");
+}
+
+#[test]
+fn parquet_holds_everything() {
+    for shape in shapes(true).chain(shapes(false)) {
+        for seed in 1..40 {
+            let history = random_history(seed, shape);
+            check_roundtrip(
+                &history,
+                parquet::write,
+                parquet::read,
+                &format!("parquet {seed}"),
+            );
+        }
+    }
+    check_roundtrip(&empty(), parquet::write, parquet::read, "empty parquet");
+}
+
+/// More rows than a row group, with a transaction across the border.
+#[test]
+fn parquet_transactions_may_span_row_groups() {
+    let mut builder = Builder::new();
+    let session = builder.session(3);
+    for label in 0..3u64 {
+        let op = |i: u32| Op {
+            kind: if i % 3 == 0 {
+                OpKind::Write
+            } else {
+                OpKind::Read
+            },
+            key: builder_key(i),
+            value: ValueCode(i.wrapping_mul(2_654_435_761) >> 2),
+        };
+        let ops: Vec<Op> = (0..700_000).map(op).collect();
+        builder
+            .push_txn(session, label, Status::Committed, None, &ops)
+            .unwrap();
+    }
+    builder.keys = history::KeyTable::Dense { limit: 1000 };
+    let history = builder.finish();
+    let mut bytes = Vec::new();
+    parquet::write(&history, &mut bytes).unwrap();
+    let back = parquet::read(&bytes, &mut Vec::new()).unwrap();
+    assert_eq!(back.txn_count(), 3);
+    assert_eq!(back.ops().kinds, history.ops().kinds);
+    assert_eq!(back.ops().keys, history.ops().keys);
+    assert_eq!(back.ops().values, history.ops().values);
+    assert!(matches!(
+        back.keys(),
+        history::KeyTable::Dense { limit: 1000 }
+    ));
+}
+
+fn builder_key(i: u32) -> history::KeyId {
+    history::KeyId(i % 1000)
 }
 
 #[test]

@@ -21,7 +21,12 @@ pub mod jsonl;
 mod jsonl_write;
 mod keys;
 mod kind;
-PARQUET_MODS
+pub mod parquet;
+mod parquet_column;
+mod parquet_layout;
+mod parquet_pages;
+mod parquet_read;
+mod parquet_write;
 mod text;
 
 pub use cobra::write as write_cobra;
