@@ -169,7 +169,9 @@ fn parse_initial(text: &str) -> Result<Initial, String> {
     if text == "none" {
         return Ok(Initial::NilOnly);
     }
-    let value = text.parse::<i128>().map_or_else(|_| Value::from(text), Value::Int);
+    let value = text
+        .parse::<i128>()
+        .map_or_else(|_| Value::from(text), Value::Int);
     Ok(Initial::Value(value))
 }
 

@@ -34,7 +34,11 @@ impl Exit {
             Exit::Violated => 2,
             Exit::BadInput => 3,
         };
-        if weight(self) >= weight(other) { self } else { other }
+        if weight(self) >= weight(other) {
+            self
+        } else {
+            other
+        }
     }
 
     /// The number the process ends with.

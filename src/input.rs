@@ -38,7 +38,9 @@ impl Bytes {
             // SAFETY: the mapping is shared, read-only and backed by the file, so dropped pages
             // are read from the file again if anybody looks at them; no data can be lost. Failure
             // only means that the pages stay.
-            let _ = unsafe { map.unchecked_advise_range(UncheckedAdvice::DontNeed, start, end - start) };
+            let _ = unsafe {
+                map.unchecked_advise_range(UncheckedAdvice::DontNeed, start, end - start)
+            };
         }
     }
 }
@@ -69,8 +71,13 @@ pub fn load(
     if let Some(reason) = limits.too_large(size as u64, sample) {
         return Err(LoadError::Limit(reason));
     }
-    let sources: Vec<Source<'_>> =
-        files.iter().map(|(name, bytes)| Source { name, bytes: bytes.as_slice() }).collect();
+    let sources: Vec<Source<'_>> = files
+        .iter()
+        .map(|(name, bytes)| Source {
+            name,
+            bytes: bytes.as_slice(),
+        })
+        .collect();
     let options = ReadOptions {
         format,
         threads: std::thread::available_parallelism().map_or(1, |count| count.get()),
@@ -104,7 +111,11 @@ fn open(name: &str) -> Result<Vec<(String, Bytes)>, Failure> {
         for entry in entries {
             let path = entry.map_err(|error| Failure::with(name, error))?.path();
             if path.is_file() {
-                let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+                let file = path
+                    .file_name()
+                    .unwrap_or_default()
+                    .to_string_lossy()
+                    .into_owned();
                 files.push((file, map(&path)?));
             }
         }

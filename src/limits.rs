@@ -54,7 +54,11 @@ impl Limits {
 
 fn memory_text(needed: u64, allowed: u64) -> String {
     let gib = |bytes: u64| bytes as f64 / GIB;
-    format!("memory limit: about {:.2} GiB needed, {:.2} GiB allowed", gib(needed), gib(allowed))
+    format!(
+        "memory limit: about {:.2} GiB needed, {:.2} GiB allowed",
+        gib(needed),
+        gib(allowed)
+    )
 }
 
 /// The memory this process occupies, where the system tells.

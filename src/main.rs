@@ -22,9 +22,10 @@ fn main() -> std::process::ExitCode {
         Command::Generate(generate) => commands::generate::run(generate),
         Command::Levels(levels) => commands::levels::run(levels),
     };
-    result.unwrap_or_else(|failure| {
-        output::error(&failure.0);
-        Exit::BadInput
-    })
-    .into()
+    result
+        .unwrap_or_else(|failure| {
+            output::error(&failure.0);
+            Exit::BadInput
+        })
+        .into()
 }

@@ -42,7 +42,11 @@ impl Progress {
 
     /// The stage that runs now.
     pub fn current_stage(&self) -> String {
-        self.state.stage.lock().map(|stage| stage.clone()).unwrap_or_default()
+        self.state
+            .stage
+            .lock()
+            .map(|stage| stage.clone())
+            .unwrap_or_default()
     }
 
     /// So many bytes of so many are read.
@@ -68,11 +72,18 @@ fn print(state: &State) {
     let mut shown = false;
     while !state.finished.load(Ordering::Relaxed) {
         if started.elapsed() >= Duration::from_secs(1) {
-            let stage = state.stage.lock().map(|stage| stage.clone()).unwrap_or_default();
+            let stage = state
+                .stage
+                .lock()
+                .map(|stage| stage.clone())
+                .unwrap_or_default();
             let total = state.bytes_total.load(Ordering::Relaxed);
             let share = match total {
                 0 => String::new(),
-                _ => format!(" {} %", 100 * state.bytes_done.load(Ordering::Relaxed) / total),
+                _ => format!(
+                    " {} %",
+                    100 * state.bytes_done.load(Ordering::Relaxed) / total
+                ),
             };
             let seconds = started.elapsed().as_secs();
             let _ = write!(std::io::stderr(), "\r\x1b[K{stage}{share} … {seconds} s");

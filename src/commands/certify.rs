@@ -32,7 +32,10 @@ pub fn run(args: &CertifyArgs) -> Result<Exit, Failure> {
             }
             Err(refusal) => {
                 exit = exit.and(Exit::Violated);
-                lines.push_str(&format!("refused    {level}: {}: {refusal}\n", verdict.name()));
+                lines.push_str(&format!(
+                    "refused    {level}: {}: {refusal}\n",
+                    verdict.name()
+                ));
             }
         }
     }

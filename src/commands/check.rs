@@ -13,7 +13,9 @@ use history::{Initial, Level, LevelResult, Verdict};
 /// Checks every file; the exit code is that of the worst.
 pub fn run(args: &CheckArgs) -> Result<Exit, Failure> {
     if args.certificate.is_some() && args.files.len() > 1 {
-        return Err(Failure("--certificate takes one history file at a time".to_string()));
+        return Err(Failure(
+            "--certificate takes one history file at a time".to_string(),
+        ));
     }
     let mut exit = Exit::Holds;
     for file in &args.files {
@@ -31,14 +33,20 @@ pub fn run(args: &CheckArgs) -> Result<Exit, Failure> {
 fn check_file(args: &CheckArgs, file: &str) -> Result<Exit, Failure> {
     let limits = Limits::new(args.timeout, args.memory);
     let progress = Progress::start();
-    let levels =
-        if args.levels.is_empty() { Level::WEAK.to_vec() } else { args.levels.clone() };
+    let levels = if args.levels.is_empty() {
+        Level::WEAK.to_vec()
+    } else {
+        args.levels.clone()
+    };
     let loaded = match input::load(file, args.read.format, &limits, &progress) {
         Ok(loaded) => loaded,
         Err(LoadError::Failure(failure)) => return Err(failure),
         Err(LoadError::Limit(reason)) => {
             drop(progress);
-            let answers = levels.iter().map(|&level| unknown(level, &reason)).collect::<Vec<_>>();
+            let answers = levels
+                .iter()
+                .map(|&level| unknown(level, &reason))
+                .collect::<Vec<_>>();
             return print(args, &Report::without_history(file, &answers));
         }
     };
@@ -53,7 +61,10 @@ fn check_file(args: &CheckArgs, file: &str) -> Result<Exit, Failure> {
             answers.iter().map(|answer| answer.result.clone()).collect();
         write_certificate(path, &loaded.history, initial, &results)?;
     }
-    print(args, &Report::new(file, &loaded, &answers, args.levels.is_empty()))
+    print(
+        args,
+        &Report::new(file, &loaded, &answers, args.levels.is_empty()),
+    )
 }
 
 /// Asks the checker within the limits.
@@ -66,14 +77,20 @@ pub fn check_history(
 ) -> Vec<Checked> {
     let options = Options {
         initial: initial.clone(),
-        budget: Budget { probe: &|| limits.reached(), progress: &|stage| progress.stage(stage) },
+        budget: Budget {
+            probe: &|| limits.reached(),
+            progress: &|stage| progress.stage(stage),
+        },
     };
     checker::check(history, levels, &options)
 }
 
 fn unknown(level: Level, reason: &str) -> Checked {
     let verdict = Verdict::Unknown(reason.to_string());
-    Checked { result: LevelResult { level, verdict }, seconds: 0.0 }
+    Checked {
+        result: LevelResult { level, verdict },
+        seconds: 0.0,
+    }
 }
 
 fn print(args: &CheckArgs, report: &Report<'_>) -> Result<Exit, Failure> {

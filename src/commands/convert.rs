@@ -59,13 +59,15 @@ pub fn write(history: &History, output: &str, format: Format) -> Result<(), Fail
         };
     }
     let partial = format!("{output}.partial");
-    let result = File::create(&partial).map_err(WriteError::Io).and_then(|file| {
-        let mut out = BufWriter::with_capacity(1 << 20, file);
-        format::write(history, format, &mut out)?;
-        out.flush()?;
-        std::fs::rename(&partial, output)?;
-        Ok(())
-    });
+    let result = File::create(&partial)
+        .map_err(WriteError::Io)
+        .and_then(|file| {
+            let mut out = BufWriter::with_capacity(1 << 20, file);
+            format::write(history, format, &mut out)?;
+            out.flush()?;
+            std::fs::rename(&partial, output)?;
+            Ok(())
+        });
     result.map_err(|error| {
         // What was written so far is of no use; if it cannot be removed, nothing is lost.
         let _ = std::fs::remove_file(&partial);

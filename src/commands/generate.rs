@@ -30,8 +30,13 @@ pub fn run(args: &GenerateArgs) -> Result<Exit, Failure> {
     }
     let limits = Limits::new(None, None);
     let initial = Initial::default();
-    let answers =
-        check::check_history(&generated.history, &Level::WEAK, &initial, &limits, &progress);
+    let answers = check::check_history(
+        &generated.history,
+        &Level::WEAK,
+        &initial,
+        &limits,
+        &progress,
+    );
     drop(progress);
     let name = args.output.as_deref().unwrap_or("generated history");
     let loaded = Loaded {
@@ -39,7 +44,9 @@ pub fn run(args: &GenerateArgs) -> Result<Exit, Failure> {
         format: format.unwrap_or(Format::Isolde),
         notes: Vec::new(),
     };
-    output::print(&report::text::render(&Report::new(name, &loaded, &answers, true)))?;
+    output::print(&report::text::render(&Report::new(
+        name, &loaded, &answers, true,
+    )))?;
     Ok(expected(args, &answers))
 }
 
@@ -82,5 +89,9 @@ fn expected(args: &GenerateArgs, answers: &[Checked]) -> Exit {
             !args.level.implies(answer.result.level)
                 || matches!(answer.result.verdict, Verdict::Holds(_))
         });
-    if planted && clean { Exit::Holds } else { Exit::Violated }
+    if planted && clean {
+        Exit::Holds
+    } else {
+        Exit::Violated
+    }
 }

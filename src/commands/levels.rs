@@ -15,12 +15,19 @@ pub fn run(args: &LevelsArgs) -> Result<Exit, Failure> {
     }
     let mut text = String::new();
     for row in &LEVELS {
-        let decided = if is_decided(row.level) { "decided" } else { "violations of weaker levels" };
+        let decided = if is_decided(row.level) {
+            "decided"
+        } else {
+            "violations of weaker levels"
+        };
         text.push_str(&format!("\x1b[1m{}\x1b[0m", row.name));
         if !row.aliases.is_empty() {
             text.push_str(&format!(" ({})", row.aliases.join(", ")));
         }
-        text.push_str(&format!("\n    {}\n    {decided}; {}\n", row.axiom, row.source));
+        text.push_str(&format!(
+            "\n    {}\n    {decided}; {}\n",
+            row.axiom, row.source
+        ));
         let implied: Vec<&str> = row.implies.iter().map(|level| level.name()).collect();
         if !implied.is_empty() {
             text.push_str(&format!("    implies {}\n", implied.join(", ")));

@@ -24,10 +24,17 @@ pub fn render(report: &Report<'_>) -> String {
         object.insert("notes".into(), json!(loaded.notes));
     }
     let history = report.loaded.map(|loaded| &loaded.history);
-    let results: Vec<Value> =
-        report.answers.iter().map(|answer| result(history, answer)).collect();
+    let results: Vec<Value> = report
+        .answers
+        .iter()
+        .map(|answer| result(history, answer))
+        .collect();
     object.insert("results".into(), results.into());
-    let strongest: Vec<&str> = report.strongest().iter().map(|level| level.name()).collect();
+    let strongest: Vec<&str> = report
+        .strongest()
+        .iter()
+        .map(|level| level.name())
+        .collect();
     object.insert("strongest".into(), json!(strongest));
     format!("{}\n", Value::from(object))
 }
@@ -37,9 +44,10 @@ fn result(history: Option<&History>, answer: &Checked) -> Value {
     object.insert("level".into(), answer.result.level.name().into());
     object.insert("verdict".into(), answer.result.verdict.name().into());
     let anomalies = match (&answer.result.verdict, history) {
-        (Verdict::Violated(anomalies), Some(history)) => {
-            anomalies.iter().map(|found| anomaly(history, found)).collect()
-        }
+        (Verdict::Violated(anomalies), Some(history)) => anomalies
+            .iter()
+            .map(|found| anomaly(history, found))
+            .collect(),
         _ => Vec::new(),
     };
     object.insert("anomalies".into(), anomalies.into());
@@ -52,11 +60,19 @@ fn result(history: Option<&History>, answer: &Checked) -> Value {
 
 /// The name of a transaction; the implicit first one is `init`.
 fn name(history: &History, txn: TxnId) -> String {
-    if txn == TxnId::INITIAL { "init".to_string() } else { history.txn_name(txn) }
+    if txn == TxnId::INITIAL {
+        "init".to_string()
+    } else {
+        history.txn_name(txn)
+    }
 }
 
 fn anomaly(history: &History, anomaly: &Anomaly) -> Value {
-    let names: Vec<String> = anomaly.transactions.iter().map(|&txn| name(history, txn)).collect();
+    let names: Vec<String> = anomaly
+        .transactions
+        .iter()
+        .map(|&txn| name(history, txn))
+        .collect();
     let ops: Vec<String> = anomaly.ops.iter().map(|&op| history.op_text(op)).collect();
     let mut object = Map::new();
     object.insert("kind".into(), anomaly.kind.name().into());
@@ -64,13 +80,18 @@ fn anomaly(history: &History, anomaly: &Anomaly) -> Value {
     object.insert("count".into(), anomaly.count.into());
     object.insert("transactions".into(), json!(names));
     object.insert("operations".into(), json!(ops));
-    let edges: Vec<Value> = anomaly.edges.iter().map(|found| edge(history, found)).collect();
+    let edges: Vec<Value> = anomaly
+        .edges
+        .iter()
+        .map(|found| edge(history, found))
+        .collect();
     object.insert("edges".into(), edges.into());
     if !anomaly.assuming.is_empty() {
-        let choice = |&(read, writer): &(OpId, TxnId)| {
-            json!({"read": history.op_text(read), "writer": name(history, writer)})
-        };
-        object.insert("assuming".into(), anomaly.assuming.iter().map(choice).collect());
+        let choice = |&(read, writer): &(OpId, TxnId)| json!({"read": history.op_text(read), "writer": name(history, writer)});
+        object.insert(
+            "assuming".into(),
+            anomaly.assuming.iter().map(choice).collect(),
+        );
     }
     object.insert("explanation".into(), anomaly.explanation.as_str().into());
     object.into()

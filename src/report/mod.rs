@@ -28,17 +28,30 @@ impl<'a> Report<'a> {
         answers: &'a [Checked],
         all_levels: bool,
     ) -> Report<'a> {
-        Report { file, loaded: Some(loaded), answers, all_levels }
+        Report {
+            file,
+            loaded: Some(loaded),
+            answers,
+            all_levels,
+        }
     }
 
     /// Answers without a history: all unknown.
     pub fn without_history(file: &'a str, answers: &'a [Checked]) -> Report<'a> {
-        Report { file, loaded: None, answers, all_levels: false }
+        Report {
+            file,
+            loaded: None,
+            answers,
+            all_levels: false,
+        }
     }
 
     /// Of the levels asked about, the strongest that hold.
     pub fn strongest(&self) -> Vec<Level> {
-        let held = self.answers.iter().filter(|a| matches!(a.result.verdict, Verdict::Holds(_)));
+        let held = self
+            .answers
+            .iter()
+            .filter(|a| matches!(a.result.verdict, Verdict::Holds(_)));
         Level::strongest(&held.map(|answer| answer.result.level).collect::<Vec<_>>())
     }
 
@@ -52,7 +65,10 @@ impl<'a> Report<'a> {
                     && answer.result.level.implies(other.result.level)
             })
         };
-        all.iter().copied().filter(|answer| !explained(answer)).collect()
+        all.iter()
+            .copied()
+            .filter(|answer| !explained(answer))
+            .collect()
     }
 
     /// The exit code of all answers together.

@@ -23,7 +23,10 @@ pub fn render(report: &Report<'_>) -> String {
 
 fn header(text: &mut String, report: &Report<'_>) -> std::fmt::Result {
     write!(text, "{BOLD}{}{PLAIN}", report.file)?;
-    if let Some(Loaded { history, format, .. }) = report.loaded {
+    if let Some(Loaded {
+        history, format, ..
+    }) = report.loaded
+    {
         let count = |number: usize, what: &str| {
             format!("{number} {what}{}", if number == 1 { "" } else { "s" })
         };
@@ -48,13 +51,20 @@ fn verdicts(text: &mut String, report: &Report<'_>) -> std::fmt::Result {
             Verdict::Violated(anomalies) => (RED, kinds(anomalies)),
         };
         let name = answer.result.verdict.name();
-        let line = format!("  {colour}{name:<9}{PLAIN} {:<20} {tail}", answer.result.level);
+        let line = format!(
+            "  {colour}{name:<9}{PLAIN} {:<20} {tail}",
+            answer.result.level
+        );
         writeln!(text, "{}", line.trim_end())?;
     }
     if report.all_levels && report.loaded.is_some() {
         let strongest = report.strongest();
         let names = |levels: &[Level]| {
-            levels.iter().map(|level| level.name()).collect::<Vec<_>>().join(", ")
+            levels
+                .iter()
+                .map(|level| level.name())
+                .collect::<Vec<_>>()
+                .join(", ")
         };
         match &strongest[..] {
             [] => writeln!(text, "no level holds")?,
@@ -74,17 +84,25 @@ fn kinds(anomalies: &[Anomaly]) -> String {
 
 /// Why, for each weakest level that is violated. A kind shown once is not shown again.
 fn reasons(text: &mut String, report: &Report<'_>) -> std::fmt::Result {
-    let Some(Loaded { history, .. }) = report.loaded else { return Ok(()) };
+    let Some(Loaded { history, .. }) = report.loaded else {
+        return Ok(());
+    };
     let mut shown = Vec::new();
     for answer in report.weakest_violated() {
-        let Verdict::Violated(anomalies) = &answer.result.verdict else { continue };
+        let Verdict::Violated(anomalies) = &answer.result.verdict else {
+            continue;
+        };
         for anomaly in anomalies {
             if shown.contains(&anomaly.kind) {
                 continue;
             }
             shown.push(anomaly.kind);
             let level = answer.result.level;
-            writeln!(text, "\n{BOLD}{level}{PLAIN} is violated: {RED}{}{PLAIN}", anomaly.kind)?;
+            writeln!(
+                text,
+                "\n{BOLD}{level}{PLAIN} is violated: {RED}{}{PLAIN}",
+                anomaly.kind
+            )?;
             one_anomaly(text, history, anomaly)?;
         }
     }
@@ -101,7 +119,12 @@ fn one_anomaly(text: &mut String, history: &History, anomaly: &Anomaly) -> std::
         writeln!(text, "  {line}")?;
     }
     for &txn in anomaly.transactions.iter().take(12) {
-        writeln!(text, "    {:<8} {}", history.txn_name(txn), operations(history, txn))?;
+        writeln!(
+            text,
+            "    {:<8} {}",
+            history.txn_name(txn),
+            operations(history, txn)
+        )?;
     }
     if anomaly.transactions.len() > 12 {
         writeln!(text, "    … and {} more", anomaly.transactions.len() - 12)?;
@@ -112,11 +135,17 @@ fn one_anomaly(text: &mut String, history: &History, anomaly: &Anomaly) -> std::
 /// A cycle on one line: `s1t2 -ww 1-> s0t0 -so-> s1t2`.
 fn cycle(history: &History, edges: &[Edge]) -> String {
     let name = |txn: TxnId| {
-        if txn == TxnId::INITIAL { "init".to_string() } else { history.txn_name(txn) }
+        if txn == TxnId::INITIAL {
+            "init".to_string()
+        } else {
+            history.txn_name(txn)
+        }
     };
     let mut line = name(edges[0].from);
     for edge in edges {
-        let key = edge.key.map_or(String::new(), |key| format!(" {}", history.key_name(key)));
+        let key = edge
+            .key
+            .map_or(String::new(), |key| format!(" {}", history.key_name(key)));
         line.push_str(&format!(" -{}{key}-> {}", edge.kind.name(), name(edge.to)));
     }
     line
