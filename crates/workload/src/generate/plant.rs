@@ -18,7 +18,8 @@ use super::config::{ConfigError, Datatype};
 use super::record::Recorder;
 use super::simulate::TICK;
 use Event::{R, W};
-use history::{AnomalyKind, Interval, KeyId, Op, OpKind, SessionId, Status, ValueCode};
+use history::AnomalyKind::{self, *};
+use history::{Interval, KeyId, Op, OpKind, SessionId, Status, ValueCode};
 
 /// An operation on key 0 or 1 of the scenario.
 #[derive(Clone, Copy)]
@@ -33,7 +34,6 @@ type Planned = (usize, &'static [Event]);
 
 /// The transactions of a scenario; the first one aborts if the kind is aborted-read.
 fn scenario(kind: AnomalyKind) -> &'static [Planned] {
-    use AnomalyKind::*;
     match kind {
         ThinAirRead => &[(0, &[R(0, &[1])])],
         AbortedRead => &[(0, &[W(0, 1), W(1, 1)]), (1, &[R(0, &[1])])],
@@ -106,7 +106,6 @@ fn scenario(kind: AnomalyKind) -> &'static [Planned] {
 
 /// Whether an anomaly can show in a datatype.
 pub fn possible(kind: AnomalyKind, datatype: Datatype) -> bool {
-    use AnomalyKind::*;
     match datatype {
         Datatype::Registers => kind != DirtyWrite,
         Datatype::Lists => !matches!(
