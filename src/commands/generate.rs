@@ -10,7 +10,7 @@ use crate::report::{self, Report};
 use checker::Checked;
 use history::format::{Format, Loaded};
 use history::{Initial, Level, Verdict};
-use workload::generate::{Config, Datatype, Distribution, generate};
+use workload::{Config, Datatype, Distribution, generate};
 
 /// Generates, writes, and checks as asked.
 pub fn run(args: &GenerateArgs) -> Result<Exit, Failure> {
