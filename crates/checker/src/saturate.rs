@@ -108,7 +108,7 @@ pub fn causal_edges(
     let read_keys = all_keys
         .zip(&observed.links)
         .filter_map(|(key, &link)| (Link::is_txn(link) || link == Link::INITIAL).then_some(key));
-    let writers = Writers::of_keys(observed, read_keys, &[]);
+    let writers = Writers::of_keys(observed, read_keys, None);
     let mut visible = Visible::new(observed, Rule::ReadAtomic, false);
     clocks::walk(observed, order, components, budget, |txn, row, rows| {
         visible.begin(txn);

@@ -27,56 +27,42 @@ impl KeySet {
 }
 
 impl Writers {
-    /// The writers of `keys`. `order` gives the places; it may leave transactions out.
+    /// The writers of `keys`, by number; by place too if an order is given, which may leave
+    /// transactions out.
     pub fn of_keys(
         observed: &Observed<'_>,
         keys: impl Iterator<Item = u32>,
-        order: &[u32],
+        order: Option<&[u32]>,
     ) -> Writers {
         let mut slots = FxHashMap::default();
-        let mut set = KeySet {
-            words: vec![0; observed.history.keys().limit().div_ceil(64)],
-        };
+        let mut set = KeySet { words: vec![0; observed.history.keys().limit().div_ceil(64)] };
         for key in keys {
             let next = slots.len() as u32;
             slots.entry(key).or_insert(next);
             set.words[key as usize / 64] |= 1 << (key % 64);
         }
-        let taken = observed
-            .history
-            .txn_ids()
-            .filter(|txn| observed.taken[txn.index()]);
+        let taken = observed.history.txn_ids().filter(|txn| observed.taken[txn.index()]);
+        let found = writes_of(observed, &set, &slots, taken);
         let mut starts = vec![0u32; slots.len() + 1];
-        each_write(observed, &set, &slots, taken.clone(), |slot, _| {
-            starts[slot + 1] += 1
-        });
+        for &(slot, _) in &found {
+            starts[slot as usize + 1] += 1;
+        }
         for slot in 1..starts.len() {
             starts[slot] += starts[slot - 1];
         }
-        let total = starts[slots.len()] as usize;
-        let fill = |txns: &mut dyn Iterator<Item = TxnId>| {
-            let mut next = starts.clone();
-            let mut writers = vec![0u32; total];
-            each_write(observed, &set, &slots, txns, |slot, txn| {
-                writers[next[slot] as usize] = txn;
-                next[slot] += 1;
-            });
-            // An order that leaves transactions out fills only a part of each key's places.
-            (writers, next)
-        };
-        let (by_number, _) = fill(&mut taken.clone());
-        let (mut by_place, ends) = fill(&mut order.iter().map(|&txn| TxnId(txn)));
-        for slot in 0..slots.len() {
-            let (filled, end) = (ends[slot] as usize, starts[slot + 1] as usize);
-            // Nothing is placed after the last one that is: repeat it, a window never reaches it.
-            by_place[filled..end].fill(u32::MAX);
+        let (by_number, _) = group(&found, &starts);
+        let mut by_place = Vec::new();
+        if let Some(order) = order {
+            let placed = order.iter().map(|&txn| TxnId(txn));
+            let found = writes_of(observed, &set, &slots, placed);
+            let (grouped, ends) = group(&found, &starts);
+            by_place = grouped;
+            for slot in 0..slots.len() {
+                // Transactions that the order leaves out leave free places at the end.
+                by_place[ends[slot] as usize..starts[slot + 1] as usize].fill(u32::MAX);
+            }
         }
-        Writers {
-            slots,
-            starts,
-            by_number,
-            by_place,
-        }
+        Writers { slots, starts, by_number, by_place }
     }
 
     fn range(&self, key: u32) -> std::ops::Range<usize> {
@@ -121,18 +107,31 @@ impl Writers {
     }
 }
 
-fn each_write(
+/// The writes to keys of the set, as (slot, transaction).
+fn writes_of(
     observed: &Observed<'_>,
     set: &KeySet,
     slots: &FxHashMap<u32, u32>,
     txns: impl Iterator<Item = TxnId>,
-    mut visit: impl FnMut(usize, u32),
-) {
+) -> Vec<(u32, u32)> {
+    let mut found = Vec::new();
     for txn in txns {
         for (_, key) in observed.writes(txn) {
             if set.contains(key.0) {
-                visit(slots[&key.0] as usize, txn.0);
+                found.push((slots[&key.0], txn.0));
             }
         }
     }
+    found
+}
+
+/// Sorts writes by slot, keeping their order within one; returns also where each slot ends.
+fn group(found: &[(u32, u32)], starts: &[u32]) -> (Vec<u32>, Vec<u32>) {
+    let mut next = starts.to_vec();
+    let mut grouped = vec![0u32; starts.last().map_or(0, |&end| end as usize)];
+    for &(slot, txn) in found {
+        grouped[next[slot as usize] as usize] = txn;
+        next[slot as usize] += 1;
+    }
+    (grouped, next)
 }
