@@ -49,9 +49,11 @@ fn damaged_files_never_panic() {
                 let _ = load(&bytes, None, 1);
                 for format in Format::all() {
                     let loaded = load(&bytes, Some(format), 1);
-                    if let Ok(loaded) = loaded {
+                    if let Ok(loaded) = loaded
+                        && format <= Format::DbcopHist
+                    {
                         let total: u32 = loaded.history.txns().iter().map(|t| t.op_count).sum();
-                        assert_eq!(total as usize, loaded.history.op_count());
+                        assert_eq!(total as usize, loaded.history.op_count(), "{format}");
                     }
                 }
             }
