@@ -2,7 +2,7 @@
 
 use crate::history::{Lists, Ops, Txn};
 use crate::{
-    History, Interval, KeyId, KeyTable, Op, SessionId, Status, TxnId, Value, ValueCode, ValueTable,
+    History, Interval, KeyId, KeyTable, Op, SessionId, Status, Value, ValueCode, ValueTable,
 };
 use std::collections::HashMap;
 use std::fmt;
@@ -146,7 +146,10 @@ impl Builder {
         let in_order = self.txns.is_sorted_by_key(|txn| txn.session);
         let (mut txns, mut intervals) = (self.txns, self.intervals);
         if !in_order {
-            by_session(&mut txns, &mut intervals, &starts, timed);
+            if timed {
+                intervals = by_session(&intervals, &txns, &starts);
+            }
+            txns = by_session(&txns, &txns, &starts);
         }
         History {
             session_labels: self.session_labels,
@@ -161,31 +164,52 @@ impl Builder {
     }
 }
 
-/// Moves the rows to their places, session by session, keeping their order within a session.
-fn by_session(txns: &mut [Txn], intervals: &mut [Interval], starts: &[u32], timed: bool) {
+/// A copy of the rows session by session, in their order within a session. Reads in order and
+/// writes in order for each session, which is several times faster than moving rows in place.
+fn by_session<T: Copy>(rows: &[T], txns: &[Txn], starts: &[u32]) -> Vec<T> {
     let mut next = starts.to_vec();
-    let mut place = Vec::with_capacity(txns.len());
-    for txn in txns.iter() {
-        place.push(TxnId(next[txn.session.index()]));
-        next[txn.session.index()] += 1;
+    let mut sorted = rows.to_vec();
+    for (row, txn) in rows.iter().zip(txns) {
+        let place = &mut next[txn.session.index()];
+        sorted[*place as usize] = *row;
+        *place += 1;
     }
-    permute(txns, &place);
-    if timed {
-        permute(intervals, &place);
-    }
+    sorted
 }
 
-/// Moves `rows[i]` to `place[i]` without a second table: each row put into its place turns out
-/// another one, which is carried on.
-fn permute<T: Copy>(rows: &mut [T], place: &[TxnId]) {
-    let mut moved = vec![false; rows.len()];
-    for start in 0..rows.len() {
-        let mut carried = rows[start];
-        let mut at = start;
-        while !moved[at] {
-            moved[at] = true;
-            at = place[at].index();
-            carried = std::mem::replace(&mut rows[at], carried);
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_and_times_move_to_their_session_together() {
+        let mut builder = Builder::new();
+        for (label, session) in [(0, 7), (1, 3), (2, 7), (3, 9), (4, 3)] {
+            let session = builder.session(session);
+            let interval = Interval {
+                start: label,
+                end: label + 10,
+            };
+            builder
+                .push_txn(
+                    session,
+                    label as u64,
+                    Status::Committed,
+                    Some(interval),
+                    &[],
+                )
+                .expect("a small history");
         }
+        let history = builder.finish();
+        let order: Vec<(i64, u64, i64)> = history
+            .txn_ids()
+            .map(|id| {
+                let txn = history.txn(id);
+                let start = history.interval(id).map_or(-1, |interval| interval.start);
+                (history.session_label(txn.session), txn.label, start)
+            })
+            .collect();
+        let expected = [(7, 0, 0), (7, 2, 2), (3, 1, 1), (3, 4, 4), (9, 3, 3)];
+        assert_eq!(order, expected);
     }
 }

@@ -252,3 +252,33 @@ impl KeyTable {
         crate::KeyId(id)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_of_every_kind_are_found_again() {
+        let mut table = ValueTable::default();
+        let values = [
+            Value::Nil,
+            Value::from(0u64),
+            Value::from(u64::MAX),
+            Value::from("x"),
+            Value::from(1u64 << 31),
+            Value::from(-1i64),
+            Value::Int(i128::from(u64::MAX) + 1),
+            Value::from((1u64 << 31) - 1),
+        ];
+        for round in 0..2 {
+            let codes: Vec<ValueCode> = values.iter().map(|value| table.code(value)).collect();
+            for (value, code) in values.iter().zip(codes) {
+                assert_eq!(&table.value(code), value, "round {round}");
+                assert_eq!(table.find(value), Some(code));
+            }
+            assert_eq!(table.interned_count(), 5);
+        }
+        assert_eq!(table.find(&Value::from("y")), None);
+        assert_eq!(table.find(&Value::from(1u64 << 40)), None);
+    }
+}

@@ -3,8 +3,8 @@
 //!
 //! The separators stand between, so a file always has one session more than it has lines of `=`,
 //! and a session one transaction more than it has lines of `-`; these may be empty. Sessions and
-//! transactions have no numbers: they are numbered by place, from 0. AWDIT itself takes the first
-//! session for the initial state; here it is a session like the others.
+//! transactions have no numbers: they are numbered by place, from 0. AWDIT's own files often write the
+//! initial values in the first session; here it is a session like the others.
 
 use super::holds::{self, Numbers};
 use super::keys::NumberedKeys;

@@ -66,7 +66,8 @@ pub struct ReadOptions<'a> {
     /// How many threads may be used.
     pub threads: usize,
     /// Told of bytes of a single source that are not needed any more, so that the pages of a
-    /// mapped file can be given back. They are still read again to tell the line of an error.
+    /// mapped file can be given back. The ranges follow line ends, not pages; the bytes must stay
+    /// readable, since they are read again to tell the line of an error.
     pub release: &'a (dyn Fn(Range<usize>) + Sync),
     /// Told how many bytes are done.
     pub progress: &'a (dyn Fn(u64) + Sync),

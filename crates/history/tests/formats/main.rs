@@ -2,6 +2,7 @@
 
 mod awdit;
 mod cobra;
+mod damage;
 mod dbcop;
 mod detection;
 mod random;
