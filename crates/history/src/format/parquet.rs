@@ -36,8 +36,9 @@ pub(super) fn damaged(what: impl std::fmt::Display) -> FormatError {
         .hint("was the file copied completely? Write it again from its source")
 }
 
-/// Rows a row group has at most: bounds the memory of writing and reading.
-pub(super) const GROUP_ROWS: usize = 1 << 20;
+/// Rows a row group has at most. It bounds the memory of writing and reading, and at this size the
+/// decoded columns stay in the cache: with 2²⁰ rows half the time went into fresh pages.
+pub(super) const GROUP_ROWS: usize = 1 << 17;
 
 /// How keys, values or elements are spelled in a column.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -6,7 +6,7 @@
 
 use super::FormatError;
 use super::parquet::damaged;
-use super::parquet_pages::{self, Codes};
+use super::parquet_pages::{self, Codes, Pool};
 use ::parquet::basic::{ConvertedType, Type};
 use ::parquet::column::page::PageReader;
 use ::parquet::column::reader::{get_column_reader, get_typed_column_reader};
@@ -74,6 +74,8 @@ pub(super) struct Column<'a> {
     pub file: &'a [u8],
     /// The row group.
     pub group: &'a RowGroupMetaData,
+    /// Buffers to decode into.
+    pub pool: &'a Pool,
     /// Which column.
     pub index: usize,
     /// Its name, for messages.
@@ -238,7 +240,7 @@ impl Column<'_> {
     /// Decodes the pages here if all are encoded as this crate writes them.
     fn fast<T>(
         &self,
-        decode: fn(&mut dyn PageReader, bool, usize) -> ParquetResult<Option<Filled<T>>>,
+        decode: fn(&mut dyn PageReader, &Pool, bool, usize) -> ParquetResult<Option<Filled<T>>>,
     ) -> Result<Option<Filled<T>>, FormatError> {
         let descriptor = self.descriptor();
         let levels = (descriptor.max_def_level(), descriptor.max_rep_level());
@@ -248,7 +250,7 @@ impl Column<'_> {
             _ => return Ok(None),
         };
         let rows = usize::try_from(self.group.num_rows()).map_err(damaged)?;
-        decode(&mut self.pages()?, nullable, rows).map_err(damaged)
+        decode(&mut self.pages()?, self.pool, nullable, rows).map_err(damaged)
     }
 
     /// The truth values of the column.

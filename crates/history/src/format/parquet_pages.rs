@@ -8,6 +8,39 @@ use super::parquet_column::Filled;
 use ::parquet::basic::Encoding;
 use ::parquet::column::page::{Page, PageReader};
 use ::parquet::errors::{ParquetError, Result};
+use std::cell::RefCell;
+
+/// Buffers to decode into, kept from one row group to the next: fresh ones of this size come from
+/// the system page by page and cost as much as the decoding.
+#[derive(Default)]
+pub(super) struct Pool {
+    ints: RefCell<Vec<Vec<i64>>>,
+    codes: RefCell<Vec<Vec<u32>>>,
+}
+
+impl Pool {
+    /// An empty buffer for integers.
+    pub fn ints(&self) -> Vec<i64> {
+        self.ints.borrow_mut().pop().unwrap_or_default()
+    }
+
+    /// An empty buffer for codes.
+    pub fn codes(&self) -> Vec<u32> {
+        self.codes.borrow_mut().pop().unwrap_or_default()
+    }
+
+    /// Takes a buffer back.
+    pub fn keep_ints(&self, mut ints: Vec<i64>) {
+        ints.clear();
+        self.ints.borrow_mut().push(ints);
+    }
+
+    /// Takes a buffer back.
+    pub fn keep_codes(&self, mut codes: Vec<u32>) {
+        codes.clear();
+        self.codes.borrow_mut().push(codes);
+    }
+}
 
 /// Texts as codes into a dictionary.
 pub(super) struct Codes {
@@ -125,32 +158,30 @@ fn hybrid(
 /// Unpacks `count` numbers of `width` bits, least significant first.
 #[inline]
 fn unpack(packed: &[u8], width: u32, count: usize, mut each: impl FnMut(u64)) {
-    let mask = if width == 64 {
-        u64::MAX
-    } else {
-        (1u64 << width) - 1
-    };
     let width = width as usize;
-    let mut bit = 0usize;
-    for _ in 0..count {
-        let at = bit / 8;
-        let shift = bit % 8;
-        let number = if let Some(window) = packed.get(at..at + 8) {
+    let mask = u64::MAX >> (64 - width.clamp(1, 64)) & if width == 0 { 0 } else { u64::MAX };
+    // Eight numbers take `width` whole bytes; a padded copy lets every load be of eight bytes.
+    let mut window = [0u8; 80];
+    let mut left = count;
+    let mut at = 0;
+    while left > 0 {
+        let held = packed.get(at..).unwrap_or(&[]);
+        let held = &held[..held.len().min(width)];
+        window[..held.len()].copy_from_slice(held);
+        let times = left.min(8);
+        for i in 0..times {
+            let bit = i * width;
+            let (byte, shift) = (bit / 8, bit % 8);
             let mut raw = [0u8; 8];
-            raw.copy_from_slice(window);
-            let low = u64::from_le_bytes(raw) >> shift;
-            match shift + width > 64 {
-                true => low | u64::from(packed.get(at + 8).copied().unwrap_or(0)) << (64 - shift),
-                false => low,
+            raw.copy_from_slice(&window[byte..byte + 8]);
+            let mut number = u64::from_le_bytes(raw) >> shift;
+            if shift + width > 64 {
+                number |= u64::from(window[byte + 8]) << (64 - shift);
             }
-        } else {
-            let tail = packed.get(at..).unwrap_or(&[]);
-            let mut raw = [0u8; 8];
-            raw[..tail.len()].copy_from_slice(tail);
-            u64::from_le_bytes(raw) >> shift
-        };
-        each(number & mask);
-        bit += width;
+            each(number & mask);
+        }
+        at += width;
+        left -= times;
     }
 }
 
@@ -208,28 +239,32 @@ fn is_dictionary(encoding: Encoding) -> bool {
 /// Decodes 64-bit integers.
 pub(super) fn ints(
     pages: &mut dyn PageReader,
+    pool: &Pool,
     nullable: bool,
     rows: usize,
 ) -> Result<Option<Filled<i64>>> {
-    sized_ints(pages, nullable, rows, 8)
+    sized_ints(pages, pool, nullable, rows, 8)
 }
 
 /// Decodes 32-bit integers, signed ones only.
 pub(super) fn short_ints(
     pages: &mut dyn PageReader,
+    pool: &Pool,
     nullable: bool,
     rows: usize,
 ) -> Result<Option<Filled<i64>>> {
-    sized_ints(pages, nullable, rows, 4)
+    sized_ints(pages, pool, nullable, rows, 4)
 }
 
 fn sized_ints(
     pages: &mut dyn PageReader,
+    pool: &Pool,
     nullable: bool,
     rows: usize,
     size: usize,
 ) -> Result<Option<Filled<i64>>> {
     let mut filled = Filled::<i64>::default();
+    filled.values = pool.ints();
     filled.values.try_reserve_exact(rows).map_err(|_| short())?;
     let mut dictionary = Vec::new();
     let mut seen = 0usize;
@@ -301,13 +336,14 @@ fn dictionary_ints(data: &mut Data<'_>, dictionary: &[i64], values: &mut Vec<i64
 /// Decodes texts of a column that is all dictionary.
 pub(super) fn codes(
     pages: &mut dyn PageReader,
+    pool: &Pool,
     nullable: bool,
     rows: usize,
 ) -> Result<Option<Filled<Codes>>> {
     let mut defined = Vec::new();
     let mut all = Codes {
         words: Vec::new(),
-        codes: Vec::new(),
+        codes: pool.codes(),
     };
     all.codes.try_reserve_exact(rows).map_err(|_| short())?;
     let mut seen = 0usize;

@@ -6,6 +6,7 @@ use super::jsonl::{STATUSES, TAGS};
 use super::parquet::damaged;
 use super::parquet_column::{Column, Filled, Part, Words};
 use super::parquet_layout::SESSIONS;
+use super::parquet_pages::Pool;
 use super::{FormatError, Place};
 use crate::{
     Builder, History, Interval, KeyId, Op, OpKind, SessionId, Status, UNLABELLED, ValueCode,
@@ -26,9 +27,16 @@ pub(super) fn read(bytes: &[u8], notes: &mut Vec<String>) -> Result<History, For
     }
     let mut reader = Reader::new(rows)?;
     reader.sessions(&metadata)?;
+    let pool = Pool::default();
     for group in groups {
-        let rows = Group::decode(bytes, group, &mut reader)?;
+        let source = Source {
+            bytes,
+            group,
+            pool: &pool,
+        };
+        let rows = Group::decode(source, &mut reader)?;
         reader.rows(&rows)?;
+        rows.recycle(&pool);
     }
     let _ = notes;
     reader.finish()
@@ -96,40 +104,42 @@ struct Group {
     /// Per row; null rows (empty transactions) hold a filler and a 0 in `defined`.
     kinds: Filled<u32>,
     kind_of: Vec<OpKind>,
-    keys: Vec<KeyId>,
-    values: Vec<ValueCode>,
+    keys: Vec<u32>,
+    values: Vec<u32>,
 }
 
-fn find<'a>(
+/// Where columns come from.
+#[derive(Clone, Copy)]
+struct Source<'a> {
     bytes: &'a [u8],
     group: &'a RowGroupMetaData,
-    name: &'static str,
-) -> Option<Column<'a>> {
-    let is_it = |path: &[String]| path.first().is_some_and(|first| first == name);
-    let index = group
-        .columns()
-        .iter()
-        .position(|c| is_it(c.column_path().parts()))?;
-    Some(Column {
-        file: bytes,
-        group,
-        index,
-        name,
-    })
+    pool: &'a Pool,
 }
 
-fn need<'a>(
-    bytes: &'a [u8],
-    group: &'a RowGroupMetaData,
-    name: &'static str,
-) -> Result<Column<'a>, FormatError> {
-    find(bytes, group, name).ok_or_else(|| {
-        FormatError::new(
-            Place::Whole,
-            format!("expected a column `{name}`, found none"),
-        )
-        .hint("the columns are session, txn, txn_index, status, kind, key and value")
-    })
+impl<'a> Source<'a> {
+    fn find(self, name: &'static str) -> Option<Column<'a>> {
+        let Source { bytes, group, pool } = self;
+        let is_it = |path: &[String]| path.first().is_some_and(|first| first == name);
+        let mut columns = group.columns().iter();
+        let index = columns.position(|column| is_it(column.column_path().parts()))?;
+        Some(Column {
+            file: bytes,
+            group,
+            pool,
+            index,
+            name,
+        })
+    }
+
+    fn need(self, name: &'static str) -> Result<Column<'a>, FormatError> {
+        self.find(name).ok_or_else(|| {
+            FormatError::new(
+                Place::Whole,
+                format!("expected a column `{name}`, found none"),
+            )
+            .hint("the columns are session, txn, txn_index, status, kind, key and value")
+        })
+    }
 }
 
 fn not_sorted(index: i64) -> FormatError {
@@ -163,16 +173,21 @@ fn from_table<T: Copy>(
 }
 
 /// The codes of a column of keys, values or elements; rows without one get nil.
-fn cells(column: &Column<'_>, codes: &mut Codes) -> Result<Filled<ValueCode>, FormatError> {
+fn cells(column: &Column<'_>, codes: &mut Codes) -> Result<Filled<u32>, FormatError> {
     if column.is_int() {
         let ints = column.ints()?;
         let unsigned = column.is_unsigned();
         let code = |&number: &i64| match unsigned {
-            true => codes.int((number as u64).into()),
-            false => codes.int(number.into()),
+            // The common case once more, so that it stays free of 128-bit arithmetic.
+            _ if (0..i64::from(ValueCode::SMALL_LIMIT)).contains(&number) => number as u32,
+            true => codes.int((number as u64).into()).0,
+            false => codes.int(number.into()).0,
         };
+        let mut values = column.pool.codes();
+        values.extend(ints.values.iter().map(code));
+        column.pool.keep_ints(ints.values);
         return Ok(Filled {
-            values: ints.values.iter().map(code).collect(),
+            values,
             defined: ints.defined,
             repeated: ints.repeated,
         });
@@ -191,7 +206,7 @@ fn cells(column: &Column<'_>, codes: &mut Codes) -> Result<Filled<ValueCode>, Fo
         values: rows
             .values
             .iter()
-            .map(|&code| table[code as usize])
+            .map(|&code| table[code as usize].0)
             .collect(),
         defined: rows.defined,
         repeated: rows.repeated,
@@ -205,33 +220,29 @@ fn json_cell(text: &str, codes: &mut Codes) -> Result<ValueCode, FormatError> {
 }
 
 /// One code a row.
-fn per_row(column: &Column<'_>, filled: Filled<ValueCode>) -> Vec<ValueCode> {
+fn per_row(column: &Column<'_>, filled: Filled<u32>) -> Vec<u32> {
     if filled.defined.is_empty() {
         return filled.values;
     }
     let full = column.full_level();
     let mut next = filled.values.into_iter();
     let place = |level: i16| match level == full {
-        true => next.next().unwrap_or(ValueCode::NIL),
-        false => ValueCode::NIL,
+        true => next.next().unwrap_or(ValueCode::NIL.0),
+        false => ValueCode::NIL.0,
     };
     filled.defined.into_iter().map(place).collect()
 }
 
 impl Group {
-    fn decode(
-        bytes: &[u8],
-        group: &RowGroupMetaData,
-        reader: &mut Reader,
-    ) -> Result<Group, FormatError> {
-        let optional = |name| find(bytes, group, name).map(|column| spread_ints(&column));
-        let kind = need(bytes, group, "kind")?;
+    fn decode(source: Source<'_>, reader: &mut Reader) -> Result<Group, FormatError> {
+        let optional = |name| source.find(name).map(|column| spread_ints(&column));
+        let kind = source.need("kind")?;
         let (kind_of, kinds) = from_table(&kind, &TAGS)?;
-        let key = need(bytes, group, "key")?;
+        let key = source.need("key")?;
         let keys = per_row(&key, cells(&key, &mut reader.keys)?);
-        let value = need(bytes, group, "value")?;
+        let value = source.need("value")?;
         let mut values = per_row(&value, cells(&value, &mut reader.values)?);
-        if let Some(column) = find(bytes, group, "list") {
+        if let Some(column) = source.find("list") {
             let lists = reader.lists(&column)?;
             if lists.len() != values.len() {
                 return Err(damaged("its columns differ in length"));
@@ -242,21 +253,25 @@ impl Group {
                     .get(code as usize)
                     .is_some_and(|kind| kind.reads_list())
                 {
-                    values[row] = list;
+                    values[row] = list.0;
                 }
             }
         }
-        if let Some(column) = find(bytes, group, "unknown") {
+        if let Some(column) = source.find("unknown") {
             let mut unknown = column.bools()?;
             unknown.spread(column.full_level());
             for (value, unknown) in values.iter_mut().zip(&unknown.values) {
-                *value = if *unknown { ValueCode::UNKNOWN } else { *value };
+                *value = if *unknown {
+                    ValueCode::UNKNOWN.0
+                } else {
+                    *value
+                };
             }
         }
-        let status = find(bytes, group, "status");
+        let status = source.find("status");
         Ok(Group {
-            sessions: spread_ints(&need(bytes, group, "session")?)?,
-            labels: spread_ints(&need(bytes, group, "txn")?)?,
+            sessions: spread_ints(&source.need("session")?)?,
+            labels: spread_ints(&source.need("txn")?)?,
             index: optional("txn_index").transpose()?,
             statuses: status
                 .map(|column| from_table(&column, &STATUSES))
@@ -265,9 +280,29 @@ impl Group {
             ended: optional("ended").transpose()?,
             kinds,
             kind_of,
-            keys: keys.into_iter().map(|code| KeyId(code.0)).collect(),
+            keys,
             values,
         })
+    }
+
+    /// Gives the buffers back.
+    fn recycle(self, pool: &Pool) {
+        let ints = [
+            Some(self.sessions),
+            Some(self.labels),
+            self.index,
+            self.started,
+            self.ended,
+        ];
+        for filled in ints.into_iter().flatten() {
+            pool.keep_ints(filled.values);
+        }
+        pool.keep_codes(self.kinds.values);
+        pool.keep_codes(self.keys);
+        pool.keep_codes(self.values);
+        if let Some((_, statuses)) = self.statuses {
+            pool.keep_codes(statuses.values);
+        }
     }
 
     /// Whether two neighbouring rows belong to the same transaction.
@@ -361,7 +396,9 @@ impl Reader {
             list.clear();
             while at < levels && (at == first || elements.repeated[at] > 0) {
                 match elements.defined[at] {
-                    level if level == full => list.extend(values.next().copied()),
+                    level if level == full => {
+                        list.extend(values.next().map(|&code| ValueCode(code)))
+                    }
                     2 => list.push(ValueCode::NIL),
                     _ => {}
                 }
@@ -423,8 +460,8 @@ impl Reader {
             for row in (from..to).filter(|&row| group.kinds.defined[row] != 0) {
                 ops.push(Op {
                     kind: group.kind_of[group.kinds.values[row] as usize],
-                    key: group.keys[row],
-                    value: group.values[row],
+                    key: KeyId(group.keys[row]),
+                    value: ValueCode(group.values[row]),
                 });
             }
             return;
@@ -432,8 +469,10 @@ impl Reader {
         let kinds = group.kinds.values[from..to].iter();
         ops.kinds
             .extend(kinds.map(|&code| group.kind_of[code as usize]));
-        ops.keys.extend_from_slice(&group.keys[from..to]);
-        ops.values.extend_from_slice(&group.values[from..to]);
+        let keys = group.keys[from..to].iter();
+        ops.keys.extend(keys.map(|&code| KeyId(code)));
+        let values = group.values[from..to].iter();
+        ops.values.extend(values.map(|&code| ValueCode(code)));
     }
 
     fn close(&mut self) -> Result<(), FormatError> {
