@@ -149,56 +149,85 @@ fn hybrid(
         if (width > 0 && available < times) || times == 0 {
             return Err(short());
         }
-        unpack(packed, width, times, |code| run(code as u32, 1));
+        unpack(packed, width, times, |codes| {
+            codes.iter().for_each(|&code| run(code as u32, 1));
+        });
         left -= times;
     }
     Ok(())
 }
 
-/// Unpacks `count` numbers of `width` bits, least significant first.
+/// Unpacks `count` numbers of `width` bits from the front of `bytes`, least significant bit first,
+/// and hands them over in groups of up to eight. Bytes that are missing count as 0.
 #[inline]
-fn unpack(packed: &[u8], width: u32, count: usize, mut each: impl FnMut(u64)) {
-    let width = width as usize;
-    let mask = u64::MAX >> (64 - width.clamp(1, 64)) & if width == 0 { 0 } else { u64::MAX };
-    // Eight numbers take `width` whole bytes; a padded copy lets every load be of eight bytes.
-    let mut window = [0u8; 80];
-    let mut left = count;
+fn unpack(bytes: &[u8], width: u32, count: usize, mut each: impl FnMut(&[u64])) {
+    let mut numbers = [0u64; 8];
     let mut at = 0;
+    let mut left = count;
     while left > 0 {
-        let held = packed.get(at..).unwrap_or(&[]);
-        let held = &held[..held.len().min(width)];
-        window[..held.len()].copy_from_slice(held);
-        let times = left.min(8);
-        for i in 0..times {
-            let bit = i * width;
-            let (byte, shift) = (bit / 8, bit % 8);
-            let mut raw = [0u8; 8];
-            raw.copy_from_slice(&window[byte..byte + 8]);
-            let mut number = u64::from_le_bytes(raw) >> shift;
-            if shift + width > 64 {
-                number |= u64::from(window[byte + 8]) << (64 - shift);
+        if width > 0 {
+            let eight = EIGHT[(width as usize - 1) % EIGHT.len()];
+            let rest = bytes.get(at..).unwrap_or(&[]);
+            match rest.first_chunk::<WINDOW>() {
+                Some(window) => eight(window, &mut numbers),
+                None => {
+                    let mut window = [0u8; WINDOW];
+                    window[..rest.len()].copy_from_slice(rest);
+                    eight(&window, &mut numbers);
+                }
             }
-            each(number & mask);
         }
-        at += width;
+        let times = left.min(8);
+        each(&numbers[..times]);
+        at += width as usize;
         left -= times;
     }
 }
 
-/// Decodes DELTA_BINARY_PACKED numbers.
-fn delta(mut bytes: &[u8], count: usize, mut each: impl FnMut(i64)) -> Result<()> {
+/// Enough for eight numbers of 64 bits and the loads of eight bytes that overlap their end.
+const WINDOW: usize = 80;
+
+/// Eight numbers take `W` whole bytes; with the width known, all shifts are constants.
+fn eight<const W: usize>(window: &[u8; WINDOW], numbers: &mut [u64; 8]) {
+    for (i, number) in numbers.iter_mut().enumerate() {
+        let (byte, shift) = (i * W / 8, i * W % 8);
+        let mut raw = [0u8; 8];
+        raw.copy_from_slice(&window[byte..byte + 8]);
+        let mut bits = u64::from_le_bytes(raw) >> shift;
+        if shift + W > 64 {
+            bits |= u64::from(window[byte + 8]) << (64 - shift);
+        }
+        *number = bits & (u64::MAX >> (64 - W));
+    }
+}
+
+type Eight = fn(&[u8; WINDOW], &mut [u64; 8]);
+
+macro_rules! widths {
+    ($($width:literal)*) => { [$(eight::<$width>),*] };
+}
+
+#[rustfmt::skip]
+static EIGHT: [Eight; 64] = widths!(
+    1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32
+    33 34 35 36 37 38 39 40 41 42 43 44 45 46 47 48 49 50 51 52 53 54 55 56 57 58 59 60 61 62 63 64
+);
+
+/// Decodes DELTA_BINARY_PACKED numbers onto the end of `values`.
+fn delta(mut bytes: &[u8], count: usize, values: &mut Vec<i64>) -> Result<()> {
     let block = usize::try_from(varint(&mut bytes)?).map_err(|_| short())?;
     let minis = usize::try_from(varint(&mut bytes)?).map_err(|_| short())?;
     let total = usize::try_from(varint(&mut bytes)?).map_err(|_| short())?;
     let mut number = zigzag(&mut bytes)?;
-    if total < count || minis == 0 || minis > 1 << 16 || block % minis != 0 || block > 1 << 24 {
+    if count == 0 {
+        return Ok(());
+    }
+    let sizes_are_sound = minis > 0 && minis <= 1 << 16 && block <= 1 << 24;
+    if total < count || !sizes_are_sound || block % (8 * minis) != 0 || block == 0 {
         return Err(short());
     }
     let per_mini = block / minis;
-    if per_mini == 0 || per_mini % 8 != 0 || count == 0 {
-        return if count == 0 { Ok(()) } else { Err(short()) };
-    }
-    each(number);
+    values.push(number);
     let mut left = count - 1;
     while left > 0 {
         let least = zigzag(&mut bytes)?;
@@ -207,23 +236,25 @@ fn delta(mut bytes: &[u8], count: usize, mut each: impl FnMut(i64)) -> Result<()
                 break;
             }
             let width = u32::from(width);
-            let held = (per_mini / 8 * width as usize).min(bytes.len());
-            let packed = take(&mut bytes, held)?;
             let times = per_mini.min(left);
-            if width > 64 || packed.len() * 8 < times * width as usize {
+            // The last block may end with its last number.
+            let held = (per_mini / 8 * width as usize).min(bytes.len());
+            if width > 64 || held * 8 < times * width as usize {
                 return Err(short());
             }
-            if width == 0 {
-                for _ in 0..times {
-                    number = number.wrapping_add(least);
-                    each(number);
+            unpack(bytes, width, times, |deltas| {
+                let mut sums = [0i64; 8];
+                for (sum, &delta) in sums.iter_mut().zip(deltas) {
+                    number = number.wrapping_add(least).wrapping_add(delta as i64);
+                    *sum = number;
                 }
-            } else {
-                unpack(packed, width, times, |add| {
-                    number = number.wrapping_add(least).wrapping_add(add as i64);
-                    each(number);
-                });
-            }
+                // A copy of known length is no call.
+                match deltas.len() {
+                    8 => values.extend_from_slice(&sums),
+                    fewer => values.extend_from_slice(&sums[..fewer]),
+                }
+            });
+            take(&mut bytes, held)?;
             left -= times;
         }
     }
@@ -286,11 +317,14 @@ fn sized_ints(
         }
         match data.encoding {
             Encoding::PLAIN => plain(data.bytes, size, data.count, |n| values.push(n))?,
-            // Deltas of 32-bit numbers wrap at 32 bits.
-            Encoding::DELTA_BINARY_PACKED if size == 4 => {
-                delta(data.bytes, data.count, |n| values.push((n as i32).into()))?
+            Encoding::DELTA_BINARY_PACKED => {
+                let from = values.len();
+                delta(data.bytes, data.count, values)?;
+                // Deltas of 32-bit numbers wrap at 32 bits.
+                for number in values[from..].iter_mut().filter(|_| size == 4) {
+                    *number = (*number as i32).into();
+                }
             }
-            Encoding::DELTA_BINARY_PACKED => delta(data.bytes, data.count, |n| values.push(n))?,
             _ => return Ok(None),
         }
     }
