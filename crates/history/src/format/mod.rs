@@ -13,6 +13,7 @@ pub mod jsonl;
 mod jsonl_write;
 pub mod parquet;
 mod parquet_column;
+mod parquet_group;
 mod parquet_layout;
 mod parquet_pages;
 mod parquet_read;

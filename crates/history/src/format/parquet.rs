@@ -17,11 +17,11 @@ use crate::History;
 use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Reads a Parquet file.
-pub fn read(bytes: &[u8], notes: &mut Vec<String>) -> Result<History, FormatError> {
+/// Reads a Parquet file. There is nothing to note: it is read whole or refused.
+pub fn read(bytes: &[u8], _notes: &mut Vec<String>) -> Result<History, FormatError> {
     // The parquet crate returns errors for most damage, but asserts its way through some corrupt
     // page headers and levels; a damaged file must never take the program down.
-    let read = catch_unwind(AssertUnwindSafe(|| parquet_read::read(bytes, notes)));
+    let read = catch_unwind(AssertUnwindSafe(|| parquet_read::read(bytes)));
     read.unwrap_or_else(|_| Err(damaged("a page contradicts its header")))
 }
 

@@ -124,6 +124,9 @@ pub(super) struct Words {
     pub codes: Filled<u32>,
 }
 
+/// Decodes pages, of a column that is nullable or not, with so many rows; or gives up.
+type Decode<T> = fn(&mut dyn PageReader, &Pool, bool, usize) -> ParquetResult<Option<Filled<T>>>;
+
 impl Column<'_> {
     fn descriptor(&self) -> ColumnDescPtr {
         self.group.column(self.index).column_descr_ptr()
@@ -238,10 +241,7 @@ impl Column<'_> {
     }
 
     /// Decodes the pages here if all are encoded as this crate writes them.
-    fn fast<T>(
-        &self,
-        decode: fn(&mut dyn PageReader, &Pool, bool, usize) -> ParquetResult<Option<Filled<T>>>,
-    ) -> Result<Option<Filled<T>>, FormatError> {
+    fn fast<T>(&self, decode: Decode<T>) -> Result<Option<Filled<T>>, FormatError> {
         let descriptor = self.descriptor();
         let levels = (descriptor.max_def_level(), descriptor.max_rep_level());
         let nullable = match levels {

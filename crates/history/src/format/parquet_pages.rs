@@ -294,8 +294,10 @@ fn sized_ints(
     rows: usize,
     size: usize,
 ) -> Result<Option<Filled<i64>>> {
-    let mut filled = Filled::<i64>::default();
-    filled.values = pool.ints();
+    let mut filled = Filled::<i64> {
+        values: pool.ints(),
+        ..Filled::default()
+    };
     filled.values.try_reserve_exact(rows).map_err(|_| short())?;
     let mut dictionary = Vec::new();
     let mut seen = 0usize;
