@@ -7,7 +7,7 @@
 use super::FormatError;
 use super::parquet::damaged;
 use super::parquet_pages::{self, Codes, Pool};
-use ::parquet::basic::{ConvertedType, Type};
+use ::parquet::basic::{Compression, ConvertedType, Type};
 use ::parquet::column::page::PageReader;
 use ::parquet::column::reader::{get_column_reader, get_typed_column_reader};
 use ::parquet::data_type::{BoolType, ByteArrayType, DataType, Int32Type, Int64Type};
@@ -166,6 +166,20 @@ impl Column<'_> {
 
     fn pages(&self) -> Result<SerializedPageReader<Part>, FormatError> {
         let chunk = self.group.column(self.index);
+        let known = [
+            Compression::UNCOMPRESSED,
+            Compression::SNAPPY,
+            Compression::LZ4_RAW,
+        ];
+        if !known.contains(&chunk.compression()) && chunk.compression() != Compression::LZ4 {
+            let problem = format!(
+                "column `{}` is compressed with {}",
+                self.name,
+                chunk.compression()
+            );
+            return Err(FormatError::new(super::Place::Whole, problem)
+                .hint("write the file with compression snappy, lz4_raw or none"));
+        }
         let start = chunk
             .dictionary_page_offset()
             .unwrap_or(chunk.data_page_offset());
