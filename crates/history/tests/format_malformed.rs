@@ -1,6 +1,6 @@
 //! Malformed files are refused where they are wrong, with what was expected; never by a panic.
 
-use history::format::{FormatError, jepsen, jsonl};
+use history::format::{FormatError, jepsen, jsonl, parquet};
 use history::{History, OpKind, Status, ValueCode};
 
 type Read = fn(&[u8], &mut Vec<String>) -> Result<History, FormatError>;
@@ -225,4 +225,49 @@ fn odd_edn_is_understood() {
     assert_eq!(history.txn(history::TxnId(0)).label, 7);
     assert_eq!(history.ops().kinds[5], OpKind::ReadList);
     assert_eq!(history.ops().values[5], ValueCode::UNKNOWN);
+}
+
+fn small_parquet() -> Vec<u8> {
+    let text = "{\"session\":0,\"txn\":1,\"start\":1,\"end\":2,\"ops\":[[\"r\",\"x\",[1,2]],[\"w\",\"y\",-5]]}\n\
+        {\"session\":4,\"status\":\"aborted\",\"start\":3,\"ops\":[[\"w\",\"y\",\"text\"],[\"r\",\"y\"]]}\n\
+        {\"session\":4,\"start\":4,\"ops\":[]}\n";
+    let (history, _) = accepted(jsonl::read, text);
+    let mut bytes = Vec::new();
+    parquet::write(&history, &mut bytes).unwrap();
+    bytes
+}
+
+#[test]
+fn malformed_parquet() {
+    let refused = |bytes: &[u8]| {
+        let result = parquet::read(bytes, &mut Vec::new());
+        result.map(|_| ()).unwrap_err().to_string()
+    };
+    let whole = small_parquet();
+    assert!(parquet::read(&whole, &mut Vec::new()).is_ok());
+    assert!(refused(b"hello").contains("PAR1"));
+    assert!(refused(b"PAR1").contains("without its footer"));
+    assert!(refused(&whole[..whole.len() - 1]).contains("cut off"));
+    let mut footer = whole.clone();
+    let length = footer.len() - 8;
+    footer[length..length + 4].copy_from_slice(&[0xff; 4]);
+    assert!(refused(&footer).contains("footer is larger"));
+}
+
+/// A damaged file is an error or, where the damage is in data that nothing checks, another history.
+#[test]
+fn damaged_parquet_never_takes_the_program_down() {
+    let whole = small_parquet();
+    // A panic inside the parquet crate is caught; its report on the error stream is of no use here.
+    let hook = std::panic::take_hook();
+    std::panic::set_hook(Box::new(|_| {}));
+    for at in 0..whole.len() {
+        let _ = parquet::read(&whole[..at], &mut Vec::new());
+        for flip in [0x01, 0x80, 0xff] {
+            let mut bytes = whole.clone();
+            bytes[at] ^= flip;
+            let _ = parquet::read(&bytes, &mut Vec::new());
+        }
+    }
+    std::panic::set_hook(hook);
 }

@@ -306,7 +306,7 @@ fn parquet_transactions_may_span_row_groups() {
     let session = builder.session(3);
     for label in 0..3u64 {
         let op = |i: u32| Op {
-            kind: if i % 3 == 0 {
+            kind: if i.is_multiple_of(3) {
                 OpKind::Write
             } else {
                 OpKind::Read

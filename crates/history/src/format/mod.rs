@@ -23,6 +23,7 @@ mod keys;
 mod kind;
 pub mod parquet;
 mod parquet_column;
+mod parquet_group;
 mod parquet_layout;
 mod parquet_pages;
 mod parquet_read;

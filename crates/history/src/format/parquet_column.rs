@@ -6,8 +6,8 @@
 
 use super::FormatError;
 use super::parquet::damaged;
-use super::parquet_pages::{self, Codes};
-use ::parquet::basic::{ConvertedType, Type};
+use super::parquet_pages::{self, Codes, Pool};
+use ::parquet::basic::{Compression, ConvertedType, Type};
 use ::parquet::column::page::PageReader;
 use ::parquet::column::reader::{get_column_reader, get_typed_column_reader};
 use ::parquet::data_type::{BoolType, ByteArrayType, DataType, Int32Type, Int64Type};
@@ -74,6 +74,8 @@ pub(super) struct Column<'a> {
     pub file: &'a [u8],
     /// The row group.
     pub group: &'a RowGroupMetaData,
+    /// Buffers to decode into.
+    pub pool: &'a Pool,
     /// Which column.
     pub index: usize,
     /// Its name, for messages.
@@ -122,6 +124,9 @@ pub(super) struct Words {
     pub codes: Filled<u32>,
 }
 
+/// Decodes pages, of a column that is nullable or not, with so many rows; or gives up.
+type Decode<T> = fn(&mut dyn PageReader, &Pool, bool, usize) -> ParquetResult<Option<Filled<T>>>;
+
 impl Column<'_> {
     fn descriptor(&self) -> ColumnDescPtr {
         self.group.column(self.index).column_descr_ptr()
@@ -161,6 +166,20 @@ impl Column<'_> {
 
     fn pages(&self) -> Result<SerializedPageReader<Part>, FormatError> {
         let chunk = self.group.column(self.index);
+        let known = [
+            Compression::UNCOMPRESSED,
+            Compression::SNAPPY,
+            Compression::LZ4_RAW,
+        ];
+        if !known.contains(&chunk.compression()) && chunk.compression() != Compression::LZ4 {
+            let problem = format!(
+                "column `{}` is compressed with {}",
+                self.name,
+                chunk.compression()
+            );
+            return Err(FormatError::new(super::Place::Whole, problem)
+                .hint("write the file with compression snappy, lz4_raw or none"));
+        }
         let start = chunk
             .dictionary_page_offset()
             .unwrap_or(chunk.data_page_offset());
@@ -236,10 +255,7 @@ impl Column<'_> {
     }
 
     /// Decodes the pages here if all are encoded as this crate writes them.
-    fn fast<T>(
-        &self,
-        decode: fn(&mut dyn PageReader, bool, usize) -> ParquetResult<Option<Filled<T>>>,
-    ) -> Result<Option<Filled<T>>, FormatError> {
+    fn fast<T>(&self, decode: Decode<T>) -> Result<Option<Filled<T>>, FormatError> {
         let descriptor = self.descriptor();
         let levels = (descriptor.max_def_level(), descriptor.max_rep_level());
         let nullable = match levels {
@@ -248,7 +264,7 @@ impl Column<'_> {
             _ => return Ok(None),
         };
         let rows = usize::try_from(self.group.num_rows()).map_err(damaged)?;
-        decode(&mut self.pages()?, nullable, rows).map_err(damaged)
+        decode(&mut self.pages()?, self.pool, nullable, rows).map_err(damaged)
     }
 
     /// The truth values of the column.

@@ -8,6 +8,39 @@ use super::parquet_column::Filled;
 use ::parquet::basic::Encoding;
 use ::parquet::column::page::{Page, PageReader};
 use ::parquet::errors::{ParquetError, Result};
+use std::cell::RefCell;
+
+/// Buffers to decode into, kept from one row group to the next: fresh ones of this size come from
+/// the system page by page and cost as much as the decoding.
+#[derive(Default)]
+pub(super) struct Pool {
+    ints: RefCell<Vec<Vec<i64>>>,
+    codes: RefCell<Vec<Vec<u32>>>,
+}
+
+impl Pool {
+    /// An empty buffer for integers.
+    pub fn ints(&self) -> Vec<i64> {
+        self.ints.borrow_mut().pop().unwrap_or_default()
+    }
+
+    /// An empty buffer for codes.
+    pub fn codes(&self) -> Vec<u32> {
+        self.codes.borrow_mut().pop().unwrap_or_default()
+    }
+
+    /// Takes a buffer back.
+    pub fn keep_ints(&self, mut ints: Vec<i64>) {
+        ints.clear();
+        self.ints.borrow_mut().push(ints);
+    }
+
+    /// Takes a buffer back.
+    pub fn keep_codes(&self, mut codes: Vec<u32>) {
+        codes.clear();
+        self.codes.borrow_mut().push(codes);
+    }
+}
 
 /// Texts as codes into a dictionary.
 pub(super) struct Codes {
@@ -116,58 +149,85 @@ fn hybrid(
         if (width > 0 && available < times) || times == 0 {
             return Err(short());
         }
-        unpack(packed, width, times, |code| run(code as u32, 1));
+        unpack(packed, width, times, |codes| {
+            codes.iter().for_each(|&code| run(code as u32, 1));
+        });
         left -= times;
     }
     Ok(())
 }
 
-/// Unpacks `count` numbers of `width` bits, least significant first.
+/// Unpacks `count` numbers of `width` bits from the front of `bytes`, least significant bit first,
+/// and hands them over in groups of up to eight. Bytes that are missing count as 0.
 #[inline]
-fn unpack(packed: &[u8], width: u32, count: usize, mut each: impl FnMut(u64)) {
-    let mask = if width == 64 {
-        u64::MAX
-    } else {
-        (1u64 << width) - 1
-    };
-    let width = width as usize;
-    let mut bit = 0usize;
-    for _ in 0..count {
-        let at = bit / 8;
-        let shift = bit % 8;
-        let number = if let Some(window) = packed.get(at..at + 8) {
-            let mut raw = [0u8; 8];
-            raw.copy_from_slice(window);
-            let low = u64::from_le_bytes(raw) >> shift;
-            match shift + width > 64 {
-                true => low | u64::from(packed.get(at + 8).copied().unwrap_or(0)) << (64 - shift),
-                false => low,
+fn unpack(bytes: &[u8], width: u32, count: usize, mut each: impl FnMut(&[u64])) {
+    let mut numbers = [0u64; 8];
+    let mut at = 0;
+    let mut left = count;
+    while left > 0 {
+        if width > 0 {
+            let eight = EIGHT[(width as usize - 1) % EIGHT.len()];
+            let rest = bytes.get(at..).unwrap_or(&[]);
+            match rest.first_chunk::<WINDOW>() {
+                Some(window) => eight(window, &mut numbers),
+                None => {
+                    let mut window = [0u8; WINDOW];
+                    window[..rest.len()].copy_from_slice(rest);
+                    eight(&window, &mut numbers);
+                }
             }
-        } else {
-            let tail = packed.get(at..).unwrap_or(&[]);
-            let mut raw = [0u8; 8];
-            raw[..tail.len()].copy_from_slice(tail);
-            u64::from_le_bytes(raw) >> shift
-        };
-        each(number & mask);
-        bit += width;
+        }
+        let times = left.min(8);
+        each(&numbers[..times]);
+        at += width as usize;
+        left -= times;
     }
 }
 
-/// Decodes DELTA_BINARY_PACKED numbers.
-fn delta(mut bytes: &[u8], count: usize, mut each: impl FnMut(i64)) -> Result<()> {
+/// Enough for eight numbers of 64 bits and the loads of eight bytes that overlap their end.
+const WINDOW: usize = 80;
+
+/// Eight numbers take `W` whole bytes; with the width known, all shifts are constants.
+fn eight<const W: usize>(window: &[u8; WINDOW], numbers: &mut [u64; 8]) {
+    for (i, number) in numbers.iter_mut().enumerate() {
+        let (byte, shift) = (i * W / 8, i * W % 8);
+        let mut raw = [0u8; 8];
+        raw.copy_from_slice(&window[byte..byte + 8]);
+        let mut bits = u64::from_le_bytes(raw) >> shift;
+        if shift + W > 64 {
+            bits |= u64::from(window[byte + 8]) << (64 - shift);
+        }
+        *number = bits & (u64::MAX >> (64 - W));
+    }
+}
+
+type Eight = fn(&[u8; WINDOW], &mut [u64; 8]);
+
+macro_rules! widths {
+    ($($width:literal)*) => { [$(eight::<$width>),*] };
+}
+
+#[rustfmt::skip]
+static EIGHT: [Eight; 64] = widths!(
+    1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32
+    33 34 35 36 37 38 39 40 41 42 43 44 45 46 47 48 49 50 51 52 53 54 55 56 57 58 59 60 61 62 63 64
+);
+
+/// Decodes DELTA_BINARY_PACKED numbers onto the end of `values`.
+fn delta(mut bytes: &[u8], count: usize, values: &mut Vec<i64>) -> Result<()> {
     let block = usize::try_from(varint(&mut bytes)?).map_err(|_| short())?;
     let minis = usize::try_from(varint(&mut bytes)?).map_err(|_| short())?;
     let total = usize::try_from(varint(&mut bytes)?).map_err(|_| short())?;
     let mut number = zigzag(&mut bytes)?;
-    if total < count || minis == 0 || minis > 1 << 16 || block % minis != 0 || block > 1 << 24 {
+    if count == 0 {
+        return Ok(());
+    }
+    let sizes_are_sound = minis > 0 && minis <= 1 << 16 && block <= 1 << 24;
+    if total < count || !sizes_are_sound || block % (8 * minis) != 0 || block == 0 {
         return Err(short());
     }
     let per_mini = block / minis;
-    if per_mini == 0 || per_mini % 8 != 0 || count == 0 {
-        return if count == 0 { Ok(()) } else { Err(short()) };
-    }
-    each(number);
+    values.push(number);
     let mut left = count - 1;
     while left > 0 {
         let least = zigzag(&mut bytes)?;
@@ -176,23 +236,25 @@ fn delta(mut bytes: &[u8], count: usize, mut each: impl FnMut(i64)) -> Result<()
                 break;
             }
             let width = u32::from(width);
-            let held = (per_mini / 8 * width as usize).min(bytes.len());
-            let packed = take(&mut bytes, held)?;
             let times = per_mini.min(left);
-            if width > 64 || packed.len() * 8 < times * width as usize {
+            // The last block may end with its last number.
+            let held = (per_mini / 8 * width as usize).min(bytes.len());
+            if width > 64 || held * 8 < times * width as usize {
                 return Err(short());
             }
-            if width == 0 {
-                for _ in 0..times {
-                    number = number.wrapping_add(least);
-                    each(number);
+            unpack(bytes, width, times, |deltas| {
+                let mut sums = [0i64; 8];
+                for (sum, &delta) in sums.iter_mut().zip(deltas) {
+                    number = number.wrapping_add(least).wrapping_add(delta as i64);
+                    *sum = number;
                 }
-            } else {
-                unpack(packed, width, times, |add| {
-                    number = number.wrapping_add(least).wrapping_add(add as i64);
-                    each(number);
-                });
-            }
+                // A copy of known length is no call.
+                match deltas.len() {
+                    8 => values.extend_from_slice(&sums),
+                    fewer => values.extend_from_slice(&sums[..fewer]),
+                }
+            });
+            take(&mut bytes, held)?;
             left -= times;
         }
     }
@@ -208,28 +270,34 @@ fn is_dictionary(encoding: Encoding) -> bool {
 /// Decodes 64-bit integers.
 pub(super) fn ints(
     pages: &mut dyn PageReader,
+    pool: &Pool,
     nullable: bool,
     rows: usize,
 ) -> Result<Option<Filled<i64>>> {
-    sized_ints(pages, nullable, rows, 8)
+    sized_ints(pages, pool, nullable, rows, 8)
 }
 
 /// Decodes 32-bit integers, signed ones only.
 pub(super) fn short_ints(
     pages: &mut dyn PageReader,
+    pool: &Pool,
     nullable: bool,
     rows: usize,
 ) -> Result<Option<Filled<i64>>> {
-    sized_ints(pages, nullable, rows, 4)
+    sized_ints(pages, pool, nullable, rows, 4)
 }
 
 fn sized_ints(
     pages: &mut dyn PageReader,
+    pool: &Pool,
     nullable: bool,
     rows: usize,
     size: usize,
 ) -> Result<Option<Filled<i64>>> {
-    let mut filled = Filled::<i64>::default();
+    let mut filled = Filled::<i64> {
+        values: pool.ints(),
+        ..Filled::default()
+    };
     filled.values.try_reserve_exact(rows).map_err(|_| short())?;
     let mut dictionary = Vec::new();
     let mut seen = 0usize;
@@ -251,11 +319,14 @@ fn sized_ints(
         }
         match data.encoding {
             Encoding::PLAIN => plain(data.bytes, size, data.count, |n| values.push(n))?,
-            // Deltas of 32-bit numbers wrap at 32 bits.
-            Encoding::DELTA_BINARY_PACKED if size == 4 => {
-                delta(data.bytes, data.count, |n| values.push((n as i32).into()))?
+            Encoding::DELTA_BINARY_PACKED => {
+                let from = values.len();
+                delta(data.bytes, data.count, values)?;
+                // Deltas of 32-bit numbers wrap at 32 bits.
+                for number in values[from..].iter_mut().filter(|_| size == 4) {
+                    *number = (*number as i32).into();
+                }
             }
-            Encoding::DELTA_BINARY_PACKED => delta(data.bytes, data.count, |n| values.push(n))?,
             _ => return Ok(None),
         }
     }
@@ -301,13 +372,14 @@ fn dictionary_ints(data: &mut Data<'_>, dictionary: &[i64], values: &mut Vec<i64
 /// Decodes texts of a column that is all dictionary.
 pub(super) fn codes(
     pages: &mut dyn PageReader,
+    pool: &Pool,
     nullable: bool,
     rows: usize,
 ) -> Result<Option<Filled<Codes>>> {
     let mut defined = Vec::new();
     let mut all = Codes {
         words: Vec::new(),
-        codes: Vec::new(),
+        codes: pool.codes(),
     };
     all.codes.try_reserve_exact(rows).map_err(|_| short())?;
     let mut seen = 0usize;

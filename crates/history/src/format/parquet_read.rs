@@ -1,19 +1,17 @@
 //! Rebuilds a history from the columns of a Parquet file, row group by row group.
 
 use super::codes::{Codes, key_table};
-use super::edn::Scanner;
-use super::jsonl::{STATUSES, TAGS};
 use super::parquet::damaged;
-use super::parquet_column::{Column, Filled, Part, Words};
+use super::parquet_column::{Column, Part};
+use super::parquet_group::{Group, Source, cells};
 use super::parquet_layout::SESSIONS;
+use super::parquet_pages::Pool;
 use super::{FormatError, Place};
-use crate::{
-    Builder, History, Interval, KeyId, Op, OpKind, SessionId, Status, UNLABELLED, ValueCode,
-};
-use ::parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader, RowGroupMetaData};
+use crate::{Builder, History, Interval, KeyId, Op, SessionId, Status, ValueCode};
+use ::parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader};
 
 /// Reads the whole file.
-pub(super) fn read(bytes: &[u8], notes: &mut Vec<String>) -> Result<History, FormatError> {
+pub(super) fn read(bytes: &[u8]) -> Result<History, FormatError> {
     let metadata = metadata(bytes)?;
     let rows = metadata.file_metadata().num_rows();
     let rows = usize::try_from(rows).map_err(damaged)?;
@@ -26,11 +24,18 @@ pub(super) fn read(bytes: &[u8], notes: &mut Vec<String>) -> Result<History, For
     }
     let mut reader = Reader::new(rows)?;
     reader.sessions(&metadata)?;
+    let pool = Pool::default();
     for group in groups {
-        let rows = Group::decode(bytes, group, &mut reader)?;
+        let source = Source {
+            bytes,
+            group,
+            pool: &pool,
+        };
+        let rows = Group::decode(source, &mut reader)?;
         reader.rows(&rows)?;
+        rows.recycle(&pool);
     }
-    let _ = notes;
+
     reader.finish()
 }
 
@@ -66,247 +71,36 @@ fn metadata(bytes: &[u8]) -> Result<ParquetMetaData, FormatError> {
 }
 
 /// What is being built.
-struct Reader {
+pub(super) struct Reader {
     builder: Builder,
-    keys: Codes,
-    values: Codes,
+    /// Key names.
+    pub keys: Codes,
+    /// Values.
+    pub values: Codes,
     open: Option<Open>,
     last_session: Option<(i64, SessionId)>,
 }
 
 /// A transaction whose rows are being read; it may go on in the next row group.
-struct Open {
-    index: i64,
-    session: i64,
-    label: u64,
-    status: Status,
-    interval: Option<Interval>,
-    ops_start: usize,
-}
-
-/// A row group, decoded to codes.
-struct Group {
-    sessions: Filled<i64>,
-    labels: Filled<i64>,
-    /// Which transaction a row belongs to; without the column, session and label tell.
-    index: Option<Filled<i64>>,
-    statuses: Option<(Vec<Status>, Filled<u32>)>,
-    started: Option<Filled<i64>>,
-    ended: Option<Filled<i64>>,
-    /// Per row; null rows (empty transactions) hold a filler and a 0 in `defined`.
-    kinds: Filled<u32>,
-    kind_of: Vec<OpKind>,
-    keys: Vec<KeyId>,
-    values: Vec<ValueCode>,
-}
-
-fn find<'a>(
-    bytes: &'a [u8],
-    group: &'a RowGroupMetaData,
-    name: &'static str,
-) -> Option<Column<'a>> {
-    let is_it = |path: &[String]| path.first().is_some_and(|first| first == name);
-    let index = group
-        .columns()
-        .iter()
-        .position(|c| is_it(c.column_path().parts()))?;
-    Some(Column {
-        file: bytes,
-        group,
-        index,
-        name,
-    })
-}
-
-fn need<'a>(
-    bytes: &'a [u8],
-    group: &'a RowGroupMetaData,
-    name: &'static str,
-) -> Result<Column<'a>, FormatError> {
-    find(bytes, group, name).ok_or_else(|| {
-        FormatError::new(
-            Place::Whole,
-            format!("expected a column `{name}`, found none"),
-        )
-        .hint("the columns are session, txn, txn_index, status, kind, key and value")
-    })
+pub(super) struct Open {
+    /// Its number in the file.
+    pub index: i64,
+    /// Its session.
+    pub session: i64,
+    /// Its label.
+    pub label: u64,
+    /// What became of it.
+    pub status: Status,
+    /// Its times.
+    pub interval: Option<Interval>,
+    /// Where its operations start.
+    pub ops_start: usize,
 }
 
 fn not_sorted(index: i64) -> FormatError {
     let problem = format!("transaction {index} comes after a later one, or in two places");
     FormatError::new(Place::Whole, problem)
         .hint("keep the rows in the order of `txn_index`, and within one in program order")
-}
-
-fn spread_ints(column: &Column<'_>) -> Result<Filled<i64>, FormatError> {
-    let mut ints = column.ints()?;
-    ints.spread(column.full_level());
-    Ok(ints)
-}
-
-/// A text column whose words all come from a table.
-fn from_table<T: Copy>(
-    column: &Column<'_>,
-    table: &[(&str, T)],
-) -> Result<(Vec<T>, Filled<u32>), FormatError> {
-    let Words { words, mut codes } = column.words()?;
-    codes.spread(column.full_level());
-    let lookup = |word: &String| {
-        let row = table.iter().find(|(name, _)| name == word);
-        row.map(|&(_, meaning)| meaning).ok_or_else(|| {
-            let known: Vec<&str> = table.iter().map(|(name, _)| *name).collect();
-            let problem = format!("unknown `{word}` in column `{}`", column.name);
-            FormatError::new(Place::Whole, problem).hint(format!("known are {}", known.join(", ")))
-        })
-    };
-    Ok((words.iter().map(lookup).collect::<Result<_, _>>()?, codes))
-}
-
-/// The codes of a column of keys, values or elements; rows without one get nil.
-fn cells(column: &Column<'_>, codes: &mut Codes) -> Result<Filled<ValueCode>, FormatError> {
-    if column.is_int() {
-        let ints = column.ints()?;
-        let unsigned = column.is_unsigned();
-        let code = |&number: &i64| match unsigned {
-            true => codes.int((number as u64).into()),
-            false => codes.int(number.into()),
-        };
-        return Ok(Filled {
-            values: ints.values.iter().map(code).collect(),
-            defined: ints.defined,
-            repeated: ints.repeated,
-        });
-    }
-    let Words { words, codes: rows } = column.words()?;
-    let json = column.is_json();
-    let mut table = Vec::with_capacity(words.len());
-    for word in &words {
-        table.push(if json {
-            json_cell(word, codes)?
-        } else {
-            codes.text(word)
-        });
-    }
-    Ok(Filled {
-        values: rows
-            .values
-            .iter()
-            .map(|&code| table[code as usize])
-            .collect(),
-        defined: rows.defined,
-        repeated: rows.repeated,
-    })
-}
-
-fn json_cell(text: &str, codes: &mut Codes) -> Result<ValueCode, FormatError> {
-    let mut scanner = Scanner::<true>::at(text.as_bytes(), 0);
-    let scanned = codes.scan(&mut scanner);
-    scanned.map_err(|flaw| damaged(format!("`{text}` is no JSON value: {}", flaw.problem)))
-}
-
-/// One code a row.
-fn per_row(column: &Column<'_>, filled: Filled<ValueCode>) -> Vec<ValueCode> {
-    if filled.defined.is_empty() {
-        return filled.values;
-    }
-    let full = column.full_level();
-    let mut next = filled.values.into_iter();
-    let place = |level: i16| match level == full {
-        true => next.next().unwrap_or(ValueCode::NIL),
-        false => ValueCode::NIL,
-    };
-    filled.defined.into_iter().map(place).collect()
-}
-
-impl Group {
-    fn decode(
-        bytes: &[u8],
-        group: &RowGroupMetaData,
-        reader: &mut Reader,
-    ) -> Result<Group, FormatError> {
-        let optional = |name| find(bytes, group, name).map(|column| spread_ints(&column));
-        let kind = need(bytes, group, "kind")?;
-        let (kind_of, kinds) = from_table(&kind, &TAGS)?;
-        let key = need(bytes, group, "key")?;
-        let keys = per_row(&key, cells(&key, &mut reader.keys)?);
-        let value = need(bytes, group, "value")?;
-        let mut values = per_row(&value, cells(&value, &mut reader.values)?);
-        if let Some(column) = find(bytes, group, "list") {
-            let lists = reader.lists(&column)?;
-            if lists.len() != values.len() {
-                return Err(damaged("its columns differ in length"));
-            }
-            for (row, list) in lists.into_iter().enumerate() {
-                let code = kinds.values.get(row).copied().unwrap_or(0);
-                if kind_of
-                    .get(code as usize)
-                    .is_some_and(|kind| kind.reads_list())
-                {
-                    values[row] = list;
-                }
-            }
-        }
-        if let Some(column) = find(bytes, group, "unknown") {
-            let mut unknown = column.bools()?;
-            unknown.spread(column.full_level());
-            for (value, unknown) in values.iter_mut().zip(&unknown.values) {
-                *value = if *unknown { ValueCode::UNKNOWN } else { *value };
-            }
-        }
-        let status = find(bytes, group, "status");
-        Ok(Group {
-            sessions: spread_ints(&need(bytes, group, "session")?)?,
-            labels: spread_ints(&need(bytes, group, "txn")?)?,
-            index: optional("txn_index").transpose()?,
-            statuses: status
-                .map(|column| from_table(&column, &STATUSES))
-                .transpose()?,
-            started: optional("started").transpose()?,
-            ended: optional("ended").transpose()?,
-            kinds,
-            kind_of,
-            keys: keys.into_iter().map(|code| KeyId(code.0)).collect(),
-            values,
-        })
-    }
-
-    /// Whether two neighbouring rows belong to the same transaction.
-    #[inline]
-    fn same_txn(&self, row: usize, other: usize) -> bool {
-        match &self.index {
-            Some(index) => index.values[row] == index.values[other],
-            None => {
-                self.sessions.values[row] == self.sessions.values[other]
-                    && self.labels.values[row] == self.labels.values[other]
-            }
-        }
-    }
-
-    fn open(&self, row: usize, ops_start: usize) -> Open {
-        let status = match &self.statuses {
-            Some((names, codes)) => {
-                let code = codes.get(row).map(|code| code as usize);
-                code.and_then(|code| names.get(code)).copied()
-            }
-            None => None,
-        };
-        let started = self.started.as_ref().and_then(|times| times.get(row));
-        let ended = self.ended.as_ref().and_then(|times| times.get(row));
-        Open {
-            index: self.index.as_ref().map_or(0, |index| index.values[row]),
-            session: self.sessions.values[row],
-            label: self
-                .labels
-                .get(row)
-                .map_or(UNLABELLED, |label| label as u64),
-            status: status.unwrap_or(Status::Committed),
-            interval: started.map(|start| Interval {
-                start,
-                end: ended.unwrap_or(Interval::NEVER),
-            }),
-            ops_start,
-        }
-    }
 }
 
 impl Reader {
@@ -345,7 +139,7 @@ impl Reader {
     }
 
     /// Enters the lists of a column and returns one code a row; nil where there is no list.
-    fn lists(&mut self, column: &Column<'_>) -> Result<Vec<ValueCode>, FormatError> {
+    pub fn lists(&mut self, column: &Column<'_>) -> Result<Vec<ValueCode>, FormatError> {
         let elements = cells(column, &mut self.values)?;
         let full = column.full_level();
         let levels = elements.defined.len();
@@ -361,7 +155,9 @@ impl Reader {
             list.clear();
             while at < levels && (at == first || elements.repeated[at] > 0) {
                 match elements.defined[at] {
-                    level if level == full => list.extend(values.next().copied()),
+                    level if level == full => {
+                        list.extend(values.next().map(|&code| ValueCode(code)))
+                    }
                     2 => list.push(ValueCode::NIL),
                     _ => {}
                 }
@@ -423,8 +219,8 @@ impl Reader {
             for row in (from..to).filter(|&row| group.kinds.defined[row] != 0) {
                 ops.push(Op {
                     kind: group.kind_of[group.kinds.values[row] as usize],
-                    key: group.keys[row],
-                    value: group.values[row],
+                    key: KeyId(group.keys[row]),
+                    value: ValueCode(group.values[row]),
                 });
             }
             return;
@@ -432,8 +228,10 @@ impl Reader {
         let kinds = group.kinds.values[from..to].iter();
         ops.kinds
             .extend(kinds.map(|&code| group.kind_of[code as usize]));
-        ops.keys.extend_from_slice(&group.keys[from..to]);
-        ops.values.extend_from_slice(&group.values[from..to]);
+        let keys = group.keys[from..to].iter();
+        ops.keys.extend(keys.map(|&code| KeyId(code)));
+        let values = group.values[from..to].iter();
+        ops.values.extend(values.map(|&code| ValueCode(code)));
     }
 
     fn close(&mut self) -> Result<(), FormatError> {

@@ -333,8 +333,7 @@ fn column<T: DataType>(
         ));
     };
     let writer: &mut ColumnWriterImpl<'_, T> = column.typed::<T>();
-    let levels = |levels: Option<&Vec<i16>>| levels.map(|levels| levels.clone());
-    let (defined, repeated) = (levels(defined), levels(repeated));
-    writer.write_batch(values, defined.as_deref(), repeated.as_deref())?;
+    let defined = defined.map(Vec::as_slice);
+    writer.write_batch(values, defined, repeated.map(Vec::as_slice))?;
     column.close()
 }
