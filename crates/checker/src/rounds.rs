@@ -148,7 +148,9 @@ fn method(observed: &Observed<'_>, rule: Rule, round: usize, stale_count: usize)
         return Method::Search { limit: usize::MAX };
     }
     if round > 0 && stale_count <= SEARCHES_MAX {
-        return Method::Search { limit: ANCESTORS_MAX };
+        return Method::Search {
+            limit: ANCESTORS_MAX,
+        };
     }
     Method::Clocks
 }
@@ -182,11 +184,20 @@ fn contradictions(
     let searching = matches!(method, Method::Search { .. });
     let visible = Visible::new(observed, rule, searching);
     let place = places(observed, current);
-    let mut search = Search { observed, method, place, writers, visible, edges: Vec::new() };
+    let mut search = Search {
+        observed,
+        method,
+        place,
+        writers,
+        visible,
+        edges: Vec::new(),
+    };
     let mut groups = stale.chunk_by(|a, b| a.reader == b.reader);
     if method == Method::Clocks {
         let mut group = groups.next();
-        let last = stale.last().map_or(0, |stale| search.place[stale.reader as usize]);
+        let last = stale
+            .last()
+            .map_or(0, |stale| search.place[stale.reader as usize]);
         let order = &current.order[..last as usize + 1];
         clocks::walk(observed, order, None, budget, |txn, row, rows| {
             if let Some(stale) = group
@@ -233,7 +244,11 @@ impl<'a> Search<'a> {
     ) -> bool {
         self.visible.begin(stale[0].reader);
         if let Method::Search { limit } = self.method {
-            let oldest = stale.iter().map(|read| self.place_read(read)).min().flatten();
+            let oldest = stale
+                .iter()
+                .map(|read| self.place_read(read))
+                .min()
+                .flatten();
             if !self.visible.search_ancestors(&self.place, oldest, limit) {
                 return false;
             }
@@ -266,7 +281,13 @@ impl<'a> Search<'a> {
                 return;
             }
             let direct = self.visible.read_of_other_key(from, key).is_some();
-            self.edges.push(Forced { to, from, read: stale.op, reader: stale.reader, direct });
+            self.edges.push(Forced {
+                to,
+                from,
+                read: stale.op,
+                reader: stale.reader,
+                direct,
+            });
         }
     }
 
@@ -291,7 +312,11 @@ impl<'a> Search<'a> {
         let key = history.ops().keys[stale.op as usize].0;
         let version = self.observed.links[stale.op as usize];
         let (row, rows) = clock;
-        let version_row = if Link::is_txn(version) { rows.kept(version) } else { None };
+        let version_row = if Link::is_txn(version) {
+            rows.kept(version)
+        } else {
+            None
+        };
         let mut rest = self.writers.by_number(key);
         while let Some(&first) = rest.first() {
             let session = history.session_of(TxnId(first));
@@ -300,7 +325,11 @@ impl<'a> Search<'a> {
             rest = others;
             let limit = row[session.index()];
             let known = mine.partition_point(|&txn| txn < limit);
-            let last = mine[..known].iter().rev().copied().find(|&txn| txn != stale.reader);
+            let last = mine[..known]
+                .iter()
+                .rev()
+                .copied()
+                .find(|&txn| txn != stale.reader);
             let implied = |t2: u32| version_row.is_some_and(|row| row[session.index()] > t2);
             seen.extend(last.filter(|&t2| t2 != version && !implied(t2)));
         }
@@ -319,7 +348,9 @@ impl<'a> Search<'a> {
             }
         };
         let session = history.session_txns(history.session_of(TxnId(stale.reader)));
-        add(self.writers.last_in_session(key, session.start, stale.reader));
+        add(self
+            .writers
+            .last_in_session(key, session.start, stale.reader));
         for &(writer, _) in &self.visible.read_from {
             if self.visible.rule() == Rule::MonotonicWrites {
                 let session = history.session_txns(history.session_of(TxnId(writer)));

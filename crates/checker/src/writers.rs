@@ -35,13 +35,18 @@ impl Writers {
         order: Option<&[u32]>,
     ) -> Writers {
         let mut slots = FxHashMap::default();
-        let mut set = KeySet { words: vec![0; observed.history.keys().limit().div_ceil(64)] };
+        let mut set = KeySet {
+            words: vec![0; observed.history.keys().limit().div_ceil(64)],
+        };
         for key in keys {
             let next = slots.len() as u32;
             slots.entry(key).or_insert(next);
             set.words[key as usize / 64] |= 1 << (key % 64);
         }
-        let taken = observed.history.txn_ids().filter(|txn| observed.taken[txn.index()]);
+        let taken = observed
+            .history
+            .txn_ids()
+            .filter(|txn| observed.taken[txn.index()]);
         let found = writes_of(observed, &set, &slots, taken);
         let mut starts = vec![0u32; slots.len() + 1];
         for &(slot, _) in &found {
@@ -62,7 +67,12 @@ impl Writers {
                 by_place[ends[slot] as usize..starts[slot + 1] as usize].fill(u32::MAX);
             }
         }
-        Writers { slots, starts, by_number, by_place }
+        Writers {
+            slots,
+            starts,
+            by_number,
+            by_place,
+        }
     }
 
     fn range(&self, key: u32) -> std::ops::Range<usize> {
