@@ -6,6 +6,7 @@
 //! would be larger than the history, so each reader of stale versions searches backwards instead;
 //! since paths follow the order, nothing older than the version read has to be visited.
 
+use super::newest::IdMap;
 use super::visible::Scene;
 use super::walk::StaleRead;
 use super::{Refusal, require};
@@ -83,7 +84,7 @@ struct Rows {
     width: usize,
     entries: Vec<u32>,
     free: Vec<u32>,
-    row_of: HashMap<TxnId, u32>,
+    row_of: IdMap<TxnId, u32>,
 }
 
 impl Rows {
@@ -114,7 +115,7 @@ fn check_by_clocks(scene: &Scene<'_>, uses: &Uses) -> Result<(), Refusal> {
         width,
         entries: Vec::new(),
         free: Vec::new(),
-        row_of: HashMap::new(),
+        row_of: IdMap::default(),
     };
     let mut by_session = BySession::default();
     let mut stale = scene.stale_by_reader().peekable();
@@ -215,7 +216,7 @@ fn check_by_search(scene: &Scene<'_>, uses: &Uses) -> Result<(), Refusal> {
     let mut open: Vec<TxnId> = Vec::new();
     for (number, reads) in scene.stale_by_reader().enumerate() {
         let reader = reads[0].reader;
-        let mut oldest: HashMap<KeyId, &StaleRead> = HashMap::new();
+        let mut oldest: IdMap<KeyId, &StaleRead> = IdMap::default();
         for read in reads {
             let known = oldest.entry(read.key).or_insert(read);
             if order.place(read.writer) < order.place(known.writer) {
