@@ -74,9 +74,10 @@ impl Words<'_> {
     fn of(history: &History) -> Words<'_> {
         let keys = match history.keys() {
             KeyTable::Dense { .. } => Vec::new(),
-            KeyTable::Sorted { numbers } => {
-                numbers.iter().map(|&number| word_of(&Value::from(number))).collect()
-            }
+            KeyTable::Sorted { numbers } => numbers
+                .iter()
+                .map(|&number| word_of(&Value::from(number)))
+                .collect(),
             KeyTable::Named { names, .. } => names.iter().map(word_of).collect(),
         };
         Words {

@@ -4,7 +4,7 @@
 //! sessions each transaction gets a clock (by session, how many transactions of it happened
 //! before), computed in commit order and dropped after its last use. With many sessions clocks
 //! would be larger than the history, so each reader of stale versions searches backwards instead;
-//! since paths follow the order, nothing older than the version read has to be visited.
+//! since paths follow the order, nothing older than the versions in question has to be visited.
 
 use super::newest::IdMap;
 use super::visible::Scene;
@@ -223,8 +223,15 @@ fn check_by_search(scene: &Scene<'_>, uses: &Uses) -> Result<(), Refusal> {
                 *known = read;
             }
         }
-        let floor = oldest.values().map(|read| order.place(read.writer)).min();
-        let floor = floor.unwrap_or(0);
+        // The oldest version that could have been overlooked; nothing before it matters.
+        let first_newer = |read: &&StaleRead| {
+            let places = scene.versions.places(read.key);
+            let newer = places.partition_point(|&place| place <= order.place(read.writer));
+            places.get(newer).copied()
+        };
+        let Some(first) = oldest.values().filter_map(first_newer).min() else {
+            continue;
+        };
         open.push(reader);
         while let Some(txn) = open.pop() {
             let range = history.op_range(txn);
@@ -245,7 +252,7 @@ fn check_by_search(scene: &Scene<'_>, uses: &Uses) -> Result<(), Refusal> {
             let before = uses.previous[txn.index()].into_iter();
             for next in before.chain(scene.writers_read(txn).map(|(_, writer)| writer)) {
                 let visited = &mut visited_for[next.index()];
-                if order.place(next) > floor && *visited != number as u32 {
+                if order.place(next) >= first && *visited != number as u32 {
                     *visited = number as u32;
                     open.push(next);
                 }
