@@ -4,8 +4,9 @@
 //! sessions each transaction gets a clock (by session, how many transactions of it happened
 //! before), computed in commit order and dropped after its last use. With many sessions clocks
 //! would be larger than the history, so each reader of stale versions searches backwards instead;
-//! since paths follow the order, nothing older than the version read has to be visited.
+//! since paths follow the order, nothing older than the versions in question has to be visited.
 
+use super::newest::IdMap;
 use super::visible::Scene;
 use super::walk::StaleRead;
 use super::{Refusal, require};
@@ -83,7 +84,7 @@ struct Rows {
     width: usize,
     entries: Vec<u32>,
     free: Vec<u32>,
-    row_of: HashMap<TxnId, u32>,
+    row_of: IdMap<TxnId, u32>,
 }
 
 impl Rows {
@@ -114,7 +115,7 @@ fn check_by_clocks(scene: &Scene<'_>, uses: &Uses) -> Result<(), Refusal> {
         width,
         entries: Vec::new(),
         free: Vec::new(),
-        row_of: HashMap::new(),
+        row_of: IdMap::default(),
     };
     let mut by_session = BySession::default();
     let mut stale = scene.stale_by_reader().peekable();
@@ -215,15 +216,22 @@ fn check_by_search(scene: &Scene<'_>, uses: &Uses) -> Result<(), Refusal> {
     let mut open: Vec<TxnId> = Vec::new();
     for (number, reads) in scene.stale_by_reader().enumerate() {
         let reader = reads[0].reader;
-        let mut oldest: HashMap<KeyId, &StaleRead> = HashMap::new();
+        let mut oldest: IdMap<KeyId, &StaleRead> = IdMap::default();
         for read in reads {
             let known = oldest.entry(read.key).or_insert(read);
             if order.place(read.writer) < order.place(known.writer) {
                 *known = read;
             }
         }
-        let floor = oldest.values().map(|read| order.place(read.writer)).min();
-        let floor = floor.unwrap_or(0);
+        // The oldest version that could have been overlooked; nothing before it matters.
+        let first_newer = |read: &&StaleRead| {
+            let places = scene.versions.places(read.key);
+            let newer = places.partition_point(|&place| place <= order.place(read.writer));
+            places.get(newer).copied()
+        };
+        let Some(first) = oldest.values().filter_map(first_newer).min() else {
+            continue;
+        };
         open.push(reader);
         while let Some(txn) = open.pop() {
             let range = history.op_range(txn);
@@ -244,7 +252,7 @@ fn check_by_search(scene: &Scene<'_>, uses: &Uses) -> Result<(), Refusal> {
             let before = uses.previous[txn.index()].into_iter();
             for next in before.chain(scene.writers_read(txn).map(|(_, writer)| writer)) {
                 let visited = &mut visited_for[next.index()];
-                if order.place(next) > floor && *visited != number as u32 {
+                if order.place(next) >= first && *visited != number as u32 {
                     *visited = number as u32;
                     open.push(next);
                 }

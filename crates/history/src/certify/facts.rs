@@ -1,6 +1,7 @@
 //! What the history says about the values that evidence mentions: who wrote them, and which
 //! indeterminate transactions must have committed. Gathered in a few passes over the history.
 
+use super::newest::IdMap;
 use super::read::{Seen, last_write, op_of, seen};
 use super::{Refusal, name, require};
 use crate::{
@@ -14,7 +15,7 @@ pub(super) struct Facts<'a> {
     pub(super) history: &'a History,
     initial: Option<ValueCode>,
     /// Every write, by whomever, of a version that the evidence mentions.
-    writes: HashMap<Version, Vec<(TxnId, OpId)>>,
+    writes: IdMap<Version, Vec<(TxnId, OpId)>>,
     /// Indeterminate transactions without which some committed one read something impossible.
     forced: HashSet<TxnId>,
 }
@@ -25,7 +26,7 @@ impl Facts<'_> {
         initial: &Initial,
         anomalies: &[Anomaly],
     ) -> Facts<'a> {
-        let mut writes: HashMap<Version, Vec<(TxnId, OpId)>> = HashMap::new();
+        let mut writes: IdMap<Version, Vec<(TxnId, OpId)>> = IdMap::default();
         for id in anomalies.iter().flat_map(ops_of_anomaly) {
             if id.index() >= history.op_count() {
                 continue;
@@ -41,11 +42,14 @@ impl Facts<'_> {
                 writes.entry((op.key, value)).or_default();
             }
         }
-        let keys: HashSet<KeyId> = writes.keys().map(|version| version.0).collect();
+        let mut keys = vec![false; history.keys().limit()];
+        for (key, _) in writes.keys() {
+            keys[key.index()] = true;
+        }
         for txn in history.txn_ids() {
             for (id, op) in history.txn_ops(txn) {
                 if op.kind.is_write()
-                    && keys.contains(&op.key)
+                    && keys[op.key.index()]
                     && let Some(found) = writes.get_mut(&(op.key, op.value))
                 {
                     found.push((txn, id));
@@ -187,7 +191,7 @@ fn ops_of_edge(edge: &Edge) -> impl Iterator<Item = OpId> + use<> {
 fn forced_transactions(history: &History) -> HashSet<TxnId> {
     let mut forced = HashSet::new();
     // The only transaction that may have written a version; none if there are several.
-    let mut only: HashMap<Version, Option<TxnId>> = HashMap::new();
+    let mut only: IdMap<Version, Option<TxnId>> = IdMap::default();
     let writes_of = |status: Status| {
         let with_status = move |txn: &TxnId| history.status(*txn) == status;
         let ops = move |txn| history.txn_ops(txn).map(move |(_, op)| (txn, op));

@@ -23,6 +23,7 @@ mod causal;
 mod choices;
 mod cycle;
 mod facts;
+mod newest;
 mod order;
 mod read;
 mod session;

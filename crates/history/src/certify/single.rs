@@ -48,21 +48,7 @@ pub(super) fn check(
             Ok(())
         }
         (AbortedRead, &[write, read]) => aborted_read(facts, takes, write, read),
-        (FutureRead, &[read, write]) => {
-            let (reader, version) = external_read(facts, takes, read)?;
-            let key = history.op(read).key;
-            let value = facts.require_write(reader, write, key)?;
-            let others = facts
-                .writes(key, version)
-                .iter()
-                .any(|&(txn, _)| txn != reader);
-            require!(
-                write > read && value == version && version != ValueCode::NIL && !others,
-                "{} did not return what the same transaction alone wrote later",
-                history.op_text(read)
-            );
-            Ok(())
-        }
+        (FutureRead, &[read, write]) => future_read(facts, takes, read, write),
         (NotMyOwnWrite, &[write, read]) => {
             let reader = taken_txn_of(facts, takes, read)?;
             facts.require_write(reader, write, history.op(read).key)?;
@@ -79,18 +65,7 @@ pub(super) fn check(
         (IntermediateRead, &[write, later, read]) => {
             intermediate_read(facts, takes, write, later, read)
         }
-        (NonRepeatableRead, &[first, second]) => {
-            let (reader, version) = external_read(facts, takes, first)?;
-            let other = facts.external(reader, second)?;
-            let same_key = history.op(first).key == history.op(second).key;
-            require!(
-                same_key && version != other,
-                "{} and {} are no two versions of a key",
-                history.op_text(first),
-                history.op_text(second)
-            );
-            Ok(())
-        }
+        (NonRepeatableRead, &[first, second]) => non_repeatable_read(facts, takes, first, second),
         (LostUpdate, &[read, write, other_read, other_write]) => {
             let (a, _) = external_read(facts, takes, read)?;
             let (b, _) = external_read(facts, takes, other_read)?;
@@ -140,6 +115,45 @@ fn external_read(
 ) -> Result<(TxnId, ValueCode), Refusal> {
     let reader = taken_txn_of(facts, takes, read)?;
     Ok((reader, facts.external(reader, read)?))
+}
+
+fn future_read(
+    facts: &Facts<'_>,
+    takes: &dyn Fn(TxnId) -> bool,
+    read: OpId,
+    write: OpId,
+) -> Result<(), Refusal> {
+    let history = facts.history;
+    let (reader, version) = external_read(facts, takes, read)?;
+    let key = history.op(read).key;
+    let value = facts.require_write(reader, write, key)?;
+    let mut writes = facts.writes(key, version).iter();
+    let others = writes.any(|&(txn, _)| txn != reader);
+    require!(
+        write > read && value == version && version != ValueCode::NIL && !others,
+        "{} did not return what the same transaction alone wrote later",
+        history.op_text(read)
+    );
+    Ok(())
+}
+
+fn non_repeatable_read(
+    facts: &Facts<'_>,
+    takes: &dyn Fn(TxnId) -> bool,
+    first: OpId,
+    second: OpId,
+) -> Result<(), Refusal> {
+    let history = facts.history;
+    let (reader, version) = external_read(facts, takes, first)?;
+    let other = facts.external(reader, second)?;
+    let same_key = history.op(first).key == history.op(second).key;
+    require!(
+        same_key && version != other,
+        "{} and {} are no two versions of a key",
+        history.op_text(first),
+        history.op_text(second)
+    );
+    Ok(())
 }
 
 fn aborted_read(

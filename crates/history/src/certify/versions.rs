@@ -1,17 +1,19 @@
 //! The keys that were read stale: who wrote the versions read, and all their versions in order.
 
+use super::newest::IdMap;
 use super::order::Order;
 use super::walk::{NO_TXN, StaleRead, Walk};
 use super::{Refusal, name, require};
 use crate::{History, KeyId, TxnId, ValueCode};
-use std::collections::{HashMap, HashSet};
+
+const NO_SLOT: u32 = u32::MAX;
 
 /// The versions of the keys with stale reads.
 pub(super) struct Versions {
-    /// By key: whether it has a stale read.
-    is_stale: Vec<bool>,
+    /// By key: its place in `places`, if it has a stale read.
+    slots: Vec<u32>,
     /// The places of the writers of a key with stale reads, in commit order.
-    places: HashMap<KeyId, Vec<u32>>,
+    places: Vec<Vec<u32>>,
 }
 
 impl Versions {
@@ -22,14 +24,18 @@ impl Versions {
         walk: &mut Walk,
     ) -> Result<Versions, Refusal> {
         let mut versions = Versions {
-            is_stale: vec![false; history.keys().limit()],
-            places: HashMap::new(),
+            slots: vec![NO_SLOT; history.keys().limit()],
+            places: Vec::new(),
         };
         if walk.stale.is_empty() {
             return Ok(versions);
         }
         for read in &walk.stale {
-            versions.is_stale[read.key.index()] = true;
+            let slot = &mut versions.slots[read.key.index()];
+            if *slot == NO_SLOT {
+                *slot = versions.places.len() as u32;
+                versions.places.push(Vec::new());
+            }
         }
         let writers = versions.writers_of(history, order, &walk.stale);
         for read in &mut walk.stale {
@@ -48,8 +54,9 @@ impl Versions {
         for (index, &txn) in order.txns.iter().enumerate() {
             let place = index as u32 + 1;
             for (_, op) in history.txn_ops(txn) {
-                if op.kind.is_write() && versions.is_stale[op.key.index()] {
-                    let places = versions.places.entry(op.key).or_default();
+                if op.kind.is_write() && versions.is_stale(op.key) {
+                    let slot = versions.slots[op.key.index()];
+                    let places = &mut versions.places[slot as usize];
                     if places.last() != Some(&place) {
                         places.push(place);
                     }
@@ -66,8 +73,8 @@ impl Versions {
         history: &History,
         order: &Order<'_>,
         stale: &[StaleRead],
-    ) -> HashMap<(KeyId, ValueCode), (TxnId, bool)> {
-        let mut writers: HashMap<(KeyId, ValueCode), (TxnId, bool)> = stale
+    ) -> IdMap<(KeyId, ValueCode), (TxnId, bool)> {
+        let mut writers: IdMap<(KeyId, ValueCode), (TxnId, bool)> = stale
             .iter()
             .filter(|read| read.writer == NO_TXN)
             .map(|read| ((read.key, read.version), (NO_TXN, false)))
@@ -75,11 +82,11 @@ impl Versions {
         if writers.is_empty() {
             return writers;
         }
-        let mut later_write_place = vec![0u32; self.is_stale.len()];
+        let mut later_write_place = vec![0u32; self.slots.len()];
         for &txn in order.txns {
             for index in history.op_range(txn).rev() {
                 let key = history.ops().keys[index];
-                if !self.is_stale[key.index()] || !history.ops().kinds[index].is_write() {
+                if !self.is_stale(key) || !history.ops().kinds[index].is_write() {
                     continue;
                 }
                 if later_write_place[key.index()] == order.place(txn) {
@@ -97,12 +104,13 @@ impl Versions {
     /// Whether a key was read stale.
     #[inline]
     pub(super) fn is_stale(&self, key: KeyId) -> bool {
-        self.is_stale[key.index()]
+        self.slots[key.index()] != NO_SLOT
     }
 
     /// The places of the writers of a key with stale reads, in commit order.
     pub(super) fn places(&self, key: KeyId) -> &[u32] {
-        self.places.get(&key).map_or(&[], Vec::as_slice)
+        let slot = self.slots[key.index()] as usize;
+        self.places.get(slot).map_or(&[], Vec::as_slice)
     }
 
     /// Whether the transaction at a place writes a key with stale reads.
@@ -118,21 +126,21 @@ impl Versions {
         order: &Order<'_>,
         walk: &Walk,
     ) -> Result<(), Refusal> {
-        let read_stale: HashSet<(KeyId, TxnId)> = walk
+        let read_stale: IdMap<(KeyId, TxnId), ()> = walk
             .stale
             .iter()
-            .map(|read| (read.key, read.writer))
+            .map(|read| ((read.key, read.writer), ()))
             .collect();
         if read_stale.is_empty() {
             return Ok(());
         }
-        let mut updates: HashMap<(KeyId, TxnId), TxnId> = HashMap::new();
+        let mut updates: IdMap<(KeyId, TxnId), TxnId> = IdMap::default();
         for &txn in order.txns {
             for (id, op) in history.txn_ops(txn) {
                 let version = (op.key, walk.writers[id.index()]);
                 if version.1 == NO_TXN
                     || !self.is_stale(op.key)
-                    || !read_stale.contains(&version)
+                    || !read_stale.contains_key(&version)
                     || !self.is_written_at(op.key, order.place(txn))
                 {
                     continue;
@@ -153,7 +161,7 @@ impl Versions {
 
 fn writer_of(
     history: &History,
-    writers: &HashMap<(KeyId, ValueCode), (TxnId, bool)>,
+    writers: &IdMap<(KeyId, ValueCode), (TxnId, bool)>,
     read: &StaleRead,
 ) -> Result<TxnId, Refusal> {
     let (writer, several) = writers

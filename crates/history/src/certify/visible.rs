@@ -4,13 +4,14 @@
 //! `phi(t2, t3)` holds. This file has the part of phi that t3's own reads make (read-committed and
 //! read-atomic) and asks `session` and `causal` about the rest.
 
+use super::newest::Newest;
 use super::order::Order;
 use super::session::{Question, check_observed, check_written};
 use super::versions::Versions;
 use super::walk::{NO_TXN, StaleRead, Walk};
 use super::{Refusal, causal, name, require};
-use crate::{History, KeyId, Level, TxnId};
-use std::collections::{HashMap, HashSet};
+use crate::{History, Level, TxnId};
+use std::collections::HashMap;
 
 /// Everything that the axioms speak about.
 pub(super) struct Scene<'a> {
@@ -86,9 +87,9 @@ impl Scene<'_> {
 
     /// Visible is whom the reader itself read from: before the read in question, or at all.
     fn check_own_reads(&self, only_before: bool) -> Result<(), Refusal> {
+        let mut newest = self.nothing_known();
         for stale in self.stale_by_reader() {
-            let mut newest: HashMap<KeyId, u32> = stale.iter().map(|read| (read.key, 0)).collect();
-            let mut seen: HashSet<TxnId> = HashSet::new();
+            newest.begin(stale.iter().map(|read| read.key));
             let mut due = stale.iter().peekable();
             for (index, writer) in self.writers_read(stale[0].reader) {
                 if only_before {
@@ -96,8 +97,8 @@ impl Scene<'_> {
                         self.check_newest(read, &newest)?;
                     }
                 }
-                if seen.insert(writer) {
-                    self.raise(writer, &mut newest);
+                if newest.see(writer) {
+                    self.learn(writer, &mut newest);
                 }
             }
             for read in due {
@@ -107,8 +108,14 @@ impl Scene<'_> {
         Ok(())
     }
 
-    fn check_newest(&self, read: &StaleRead, newest: &HashMap<KeyId, u32>) -> Result<(), Refusal> {
-        let place = newest[&read.key];
+    /// A table of versions known to a transaction or session.
+    pub(super) fn nothing_known(&self) -> Newest {
+        Newest::new(self.history.keys().limit(), self.history.txn_count())
+    }
+
+    /// Refuses a read of a version older than what is known.
+    pub(super) fn check_newest(&self, read: &StaleRead, newest: &Newest) -> Result<(), Refusal> {
+        let place = newest.place(read.key);
         if place > self.order.place(read.writer) {
             return Err(self.overlooked(read, self.order.at(place)));
         }
@@ -117,22 +124,19 @@ impl Scene<'_> {
 
     /// Enters the versions of a writer, going through its writes or through the keys in question,
     /// whichever are fewer: a transaction may write very many keys and be read very often.
-    pub(super) fn raise(&self, writer: TxnId, newest: &mut HashMap<KeyId, u32>) {
+    pub(super) fn learn(&self, writer: TxnId, newest: &mut Newest) {
         let place = self.order.place(writer);
         let range = self.history.op_range(writer);
-        if range.len() <= newest.len() {
-            for index in range {
-                if !self.history.ops().kinds[index].is_write() {
-                    continue;
-                }
-                if let Some(known) = newest.get_mut(&self.history.ops().keys[index]) {
-                    *known = place.max(*known);
-                }
+        if range.len() <= 16 * newest.keys().len() {
+            let ops = self.history.ops();
+            for index in range.filter(|&index| ops.kinds[index].is_write()) {
+                newest.raise(ops.keys[index], place);
             }
         } else {
-            for (&key, known) in newest.iter_mut() {
-                if place > *known && self.versions.is_written_at(key, place) {
-                    *known = place;
+            for index in 0..newest.keys().len() {
+                let key = newest.keys()[index];
+                if place > newest.place(key) && self.versions.is_written_at(key, place) {
+                    newest.raise(key, place);
                 }
             }
         }

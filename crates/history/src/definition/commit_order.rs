@@ -3,7 +3,7 @@
 //! A level holds if there is a total order CO of the committed transactions, the initial one
 //! first, that extends so ∪ wr and what is known of ww, such that for every external read of x by
 //! t3 from t1 and every other writer t2 of x: if t2 is *visible* to the read, then t2 CO t1. The
-//! levels differ in who is visible. (Biswas & Enea, OOPSLA 2019, figure 2.)
+//! levels differ in who is visible. (Biswas & Enea, OOPSLA 2019.)
 
 use super::execution::{Execution, INITIAL, ReadFrom};
 use super::relation::Relation;

@@ -17,7 +17,8 @@
 //!
 //! **Sources.** Biswas & Enea, "On the complexity of checking transactional consistency", OOPSLA
 //! 2019 (commit orders); Cerone & Gotsman, "Analysing snapshot isolation", JACM 2018, and Adya,
-//! PhD thesis, 1999 (graphs); Liu et al. (C4), VLDB 2024 (patterns).
+//! PhD thesis, 1999 (graphs); Liu, Gu, Wei & Basin, "Complete and Efficient Checking of Transactional
+//! Causal Consistency in Database Engines" (the C4 paper; patterns).
 //!
 //! **Where we differ.** A non-repeatable read is legal below read-atomic, where each read stands
 //! for itself. Indeterminate transactions and values written more than once are interpreted in
