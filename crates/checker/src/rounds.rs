@@ -59,9 +59,9 @@ enum Method {
 }
 
 /// Later rounds with fewer stale reads than this search ancestors instead of walking clocks.
-const SEARCHES_MAX: usize = 4096;
+const SEARCHES_MAX: usize = 512;
 /// Ancestors looked at in such a search before clocks are walked after all.
-const ANCESTORS_MAX: usize = 2048;
+const ANCESTORS_MAX: usize = 8192;
 
 /// Known version orders as forced edges.
 pub fn known_edges(observed: &Observed<'_>) -> ForcedEdges {
@@ -107,12 +107,13 @@ pub fn decide(
         budget.check("witness order")?;
         let is_new = |stale: &&StaleRead| !examined.contains(&stale.op);
         let stale: Vec<StaleRead> = current.stale.iter().filter(is_new).copied().collect();
-        let method = method(observed, rule, round, stale.len());
-        let more = match contradictions(observed, rule, current, &stale, method, budget)? {
-            Some(more) => more,
-            None => contradictions(observed, rule, current, &stale, Method::Clocks, budget)?
-                .expect("only a limited search gives up"),
-        };
+        let mut method = method(observed, rule, round, stale.len());
+        let mut more = contradictions(observed, rule, current, &stale, method, budget)?;
+        if more.is_none() {
+            method = Method::Clocks;
+            more = contradictions(observed, rule, current, &stale, method, budget)?;
+        }
+        let more = more.expect("only a limited search gives up");
         if matches!(method, Method::LookUp | Method::Clocks) {
             examined.extend(stale.iter().map(|stale| stale.op));
         }
