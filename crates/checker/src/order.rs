@@ -87,6 +87,7 @@ struct Scheduler<'a> {
     forced: &'a ForcedEdges,
     /// Whether a transaction has extra predecessors.
     has_forced: Vec<bool>,
+    /// By transaction, with a spare entry at the end that is always done.
     done: Vec<bool>,
     /// The next transaction of each session and its end.
     next: Vec<u32>,
@@ -114,7 +115,7 @@ pub fn schedule(observed: &Observed<'_>, forced: &ForcedEdges) -> Schedule {
         observed,
         forced,
         has_forced,
-        done: observed.taken.iter().map(|taken| !taken).collect(),
+        done: observed.taken.iter().map(|taken| !taken).chain([true]).collect(),
         next: history
             .sessions()
             .map(|s| history.session_txns(s).start)
@@ -176,12 +177,17 @@ impl Scheduler<'_> {
     fn blocker(&mut self, session: u32, txn: u32) -> Option<u32> {
         let links = &self.observed.links[self.observed.history.op_range(TxnId(txn))];
         let ready = &mut self.ready[session as usize];
-        for &link in &links[*ready as usize..] {
-            if Link::is_txn(link) && !self.done[link as usize] {
+        let nothing = self.done.len() - 1;
+        for (at, &link) in links.iter().enumerate().skip(*ready as usize) {
+            // Reads and writes alternate at random: an operation without a writer waits for the
+            // spare entry, which is done, so that the branch below is almost never taken.
+            let writer = if Link::is_txn(link) { link as usize } else { nothing };
+            if !self.done[writer] {
+                *ready = at as u32;
                 return Some(link);
             }
-            *ready += 1;
         }
+        *ready = links.len() as u32;
         if self.has_forced.is_empty() || !self.has_forced[txn as usize] {
             return None;
         }
@@ -209,8 +215,9 @@ fn apply(observed: &Observed<'_>, txn: u32, last_writer: &mut [u32], stale: &mut
     let keys = &observed.history.ops().keys[range.clone()];
     let links = &observed.links[range.clone()];
     for (at, (key, &link)) in keys.iter().zip(links).enumerate() {
-        let is_read = Link::is_txn(link) || link == Link::INITIAL;
-        if is_read && link != last_writer[key.index()] {
+        // No short circuits: only the whole condition is predictable.
+        let is_read = Link::is_txn(link) | (link == Link::INITIAL);
+        if is_read & (link != last_writer[key.index()]) {
             stale.push(StaleRead {
                 op: (range.start + at) as u32,
                 reader: txn,
@@ -218,8 +225,7 @@ fn apply(observed: &Observed<'_>, txn: u32, last_writer: &mut [u32], stale: &mut
         }
     }
     for (key, &link) in keys.iter().zip(links) {
-        if link == Link::WRITE {
-            last_writer[key.index()] = txn;
-        }
+        let last = &mut last_writer[key.index()];
+        *last = if link == Link::WRITE { txn } else { *last };
     }
 }

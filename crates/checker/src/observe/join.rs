@@ -97,6 +97,10 @@ fn count(observed: &Observed<'_>) -> Buckets {
 
 /// Copies the reads and writes of a range of buckets into `buffer`, writes before reads in each
 /// bucket, and returns where each bucket starts.
+///
+/// Whether an operation is a read or a write, and in range, is a coin toss to the processor, so
+/// nothing branches on it: everything is stored, and what does not belong lands in a spare place
+/// at the end.
 fn scatter(
     observed: &Observed<'_>,
     buckets: &Buckets,
@@ -104,55 +108,42 @@ fn scatter(
     buffer: &mut Vec<Entry>,
 ) -> Vec<usize> {
     let mut starts = Vec::with_capacity(range.len());
-    let mut next = Vec::with_capacity(range.len());
+    // Two places a bucket: of its next write, and of its next read.
+    let mut next = Vec::with_capacity(2 * range.len() + 2);
     let mut total = 0usize;
     for &(write_count, read_count) in &buckets.sizes[range.clone()] {
         starts.push(total);
-        next.push((total, total + write_count as usize));
+        next.extend([total, total + write_count as usize]);
         total += (write_count + read_count) as usize;
     }
+    let outside = range.len();
+    next.extend([total, total]);
     buffer.clear();
-    buffer.resize(total, Entry::default());
+    buffer.resize(total + 1, Entry::default());
     let history = observed.history;
     let ops = history.ops();
     for txn in history.txn_ids() {
-        let special = if history.status(txn) == Status::Committed {
-            0
-        } else {
-            SPECIAL
-        };
-        for op in history.op_range(txn) {
-            let link = observed.links[op];
-            let is_write = ops.kinds[op].is_write();
-            if !is_write && link != Link::PENDING {
-                continue;
-            }
-            let (key, value) = (ops.keys[op].0, observed.values[op].0);
-            let bucket = (hash(key, value) >> buckets.shift) as usize;
-            if !range.contains(&bucket) {
-                continue;
-            }
-            let place = &mut next[bucket - range.start];
-            if is_write {
-                let hidden = if link == Link::WRITE {
-                    special
-                } else {
-                    SPECIAL
-                };
-                buffer[place.0] = Entry {
-                    key,
-                    value,
-                    tag: txn.0 | hidden,
-                };
-                place.0 += 1;
-            } else {
-                buffer[place.1] = Entry {
-                    key,
-                    value,
-                    tag: op as u32,
-                };
-                place.1 += 1;
-            }
+        let special = if history.status(txn) == Status::Committed { 0 } else { SPECIAL };
+        let span = history.op_range(txn);
+        let columns = ops.kinds[span.clone()]
+            .iter()
+            .zip(&ops.keys[span.clone()])
+            .zip(&observed.values[span.clone()])
+            .zip(&observed.links[span.clone()]);
+        for (at, (((kind, key), value), &link)) in columns.enumerate() {
+            let is_write = kind.is_write();
+            let is_read = link == Link::PENDING;
+            let bucket = (hash(key.0, value.0) >> buckets.shift) as usize;
+            let inside = range.contains(&bucket);
+            let local = if inside { bucket - range.start } else { outside };
+            let place = &mut next[2 * local + usize::from(!is_write)];
+            let hidden = if link == Link::WRITE { special } else { SPECIAL };
+            let op = (span.start + at) as u32;
+            let tag = if is_write { txn.0 | hidden } else { op };
+            let wanted = inside & (is_write | is_read);
+            let slot = if wanted { *place } else { total };
+            buffer[slot] = Entry { key: key.0, value: value.0, tag };
+            *place += usize::from(wanted);
         }
     }
     starts
