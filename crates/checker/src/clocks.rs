@@ -74,9 +74,7 @@ impl<'a> Rows<'a> {
                 continue;
             }
             if let Some(kept) = self.kept(writer) {
-                for (mine, theirs) in row.iter_mut().zip(kept) {
-                    *mine = (*mine).max(*theirs);
-                }
+                join(row, kept);
             }
         }
     }
@@ -133,9 +131,7 @@ pub fn walk<'a>(
         for &txn in group {
             let session = observed.history.session_of(TxnId(txn)).index();
             let so = &rows.session_rows[session * width..][..width];
-            row.iter_mut()
-                .zip(so)
-                .for_each(|(mine, theirs)| *mine = (*mine).max(*theirs));
+            join(&mut row, so);
             rows.join_reads(txn, &mut row);
         }
         for &txn in group {
@@ -156,6 +152,60 @@ pub fn walk<'a>(
         at += group.len();
     }
     Ok(())
+}
+
+/// All rows at once, for histories small enough: rounds that ask again need no second walk.
+pub struct AllRows {
+    width: usize,
+    rows: Vec<u32>,
+}
+
+/// The most memory that [`AllRows`] may take.
+const ALL_ROWS_BYTES_MAX: usize = 512 << 20;
+
+impl AllRows {
+    /// The rows of every transaction of an order that extends so ∪ wr; `None` if they are too many.
+    pub fn new(observed: &Observed<'_>, order: &[u32]) -> Option<AllRows> {
+        let history = observed.history;
+        let width = history.session_count();
+        if width * history.txn_count() * 4 > ALL_ROWS_BYTES_MAX {
+            return None;
+        }
+        let mut all = AllRows { width, rows: vec![0; width * history.txn_count()] };
+        let mut last: Vec<Option<u32>> = vec![None; width];
+        let mut row = vec![0u32; width];
+        for &txn in order {
+            let session = history.session_of(TxnId(txn)).index();
+            match last[session] {
+                Some(before) => row.copy_from_slice(all.row(before)),
+                None => row.fill(0),
+            }
+            for &writer in &observed.links[history.op_range(TxnId(txn))] {
+                if !Link::is_txn(writer) {
+                    continue;
+                }
+                if row[history.session_of(TxnId(writer)).index()] <= writer {
+                    join(&mut row, all.row(writer));
+                }
+            }
+            row[session] = txn + 1;
+            all.rows[txn as usize * width..][..width].copy_from_slice(&row);
+            last[session] = Some(txn);
+        }
+        Some(all)
+    }
+
+    /// The row of a transaction.
+    pub fn row(&self, txn: u32) -> &[u32] {
+        &self.rows[txn as usize * self.width..][..self.width]
+    }
+}
+
+#[inline]
+fn join(row: &mut [u32], other: &[u32]) {
+    for (mine, theirs) in row.iter_mut().zip(other) {
+        *mine = (*mine).max(*theirs);
+    }
 }
 
 /// The transactions at `at` that share a component.

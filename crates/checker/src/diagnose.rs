@@ -177,7 +177,7 @@ fn saturate(
     wanted: Wanted<'_>,
     found: &mut dyn FnMut(Forced),
 ) -> Result<(), Limit> {
-    saturate::direct_edges(observed, rule_of_direct_reads(rule), found);
+    saturate::direct_edges(observed, rule, found);
     budget.check("forced edges")?;
     if rule == Rule::ReadAtomic {
         saturate::session_edges(observed, found);
@@ -186,15 +186,6 @@ fn saturate(
         saturate::causal_edges(observed, &base.order, Some(base), budget, wanted, found)?;
     }
     Ok(())
-}
-
-/// What a reader read itself it must have seen, for causality as for atomic visibility.
-fn rule_of_direct_reads(rule: Rule) -> Rule {
-    if rule == Rule::Causal {
-        Rule::ReadAtomic
-    } else {
-        rule
-    }
 }
 
 /// For each edge `t2 → t1`: whether `t1` happens before `t2`.

@@ -17,6 +17,7 @@ mod order;
 mod rounds;
 mod rule;
 mod saturate;
+mod stale;
 mod stamped;
 mod visible;
 mod witness;

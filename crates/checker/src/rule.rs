@@ -51,9 +51,4 @@ impl Rule {
     pub fn allows_non_repeatable_reads(self) -> bool {
         !matches!(self, Rule::ReadAtomic | Rule::Causal)
     }
-
-    /// Whether the writers that count cannot be listed without walking all writers of a key.
-    pub fn walks_windows(self) -> bool {
-        matches!(self, Rule::MonotonicReads | Rule::WritesFollowReads)
-    }
 }

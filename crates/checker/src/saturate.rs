@@ -30,35 +30,52 @@ pub type Found<'a> = dyn FnMut(Forced) + 'a;
 /// Transactions with more operations than this get a sorted list of the keys they write.
 const LARGE: usize = 64;
 
-/// Calls `found` for every forced edge of a rule that reads and sessions give directly.
+/// Calls `found` for every forced edge of a rule that reads give directly.
 pub fn direct_edges(observed: &Observed<'_>, rule: Rule, found: &mut Found<'_>) {
-    let mut reads = ReaderKeys::new(observed);
-    let mut visible = Visible::new(observed, rule, false);
-    let mut large = FxHashMap::default();
-    for reader in observed
-        .history
-        .txn_ids()
-        .filter(|txn| observed.taken[txn.index()])
-    {
-        reads.begin(reader);
-        if reads.ops.is_empty() {
-            continue;
+    let mut direct = DirectEdges::new(observed, rule);
+    for reader in observed.history.txn_ids().filter(|txn| observed.taken[txn.index()]) {
+        direct.reader(reader, found);
+    }
+}
+
+/// The forced edges that one reader after another gives by what it read from.
+pub struct DirectEdges<'a> {
+    observed: &'a Observed<'a>,
+    reads: ReaderKeys<'a>,
+    visible: Visible<'a>,
+    /// The keys that large transactions write, sorted.
+    large: FxHashMap<u32, Vec<u32>>,
+}
+
+impl<'a> DirectEdges<'a> {
+    pub fn new(observed: &'a Observed<'a>, rule: Rule) -> DirectEdges<'a> {
+        let rule = match rule {
+            Rule::ReadCommitted => rule,
+            _ => Rule::ReadAtomic,
+        };
+        DirectEdges {
+            observed,
+            reads: ReaderKeys::new(observed),
+            visible: Visible::new(observed, rule, false),
+            large: FxHashMap::default(),
         }
-        visible.begin(reader.0);
-        for at in 0..visible.read_from.len() {
-            let (t2, _) = visible.read_from[at];
-            common_keys(observed, &reads, t2, &mut large, &mut |op| {
+    }
+
+    /// Calls `found` for the edges of a reader.
+    pub fn reader(&mut self, reader: TxnId, found: &mut Found<'_>) {
+        let observed = self.observed;
+        self.reads.begin(reader);
+        if self.reads.ops.is_empty() {
+            return;
+        }
+        self.visible.begin(reader.0);
+        for &(t2, _) in &self.visible.read_from {
+            common_keys(observed, &self.reads, t2, &mut self.large, &mut |op| {
                 let key = observed.history.ops().keys[op as usize].0;
-                let link = observed.links[op as usize];
-                if link != t2 && visible.sees(t2, op, None) {
-                    let direct = visible.read_of_other_key(t2, key).is_some();
-                    found(Forced {
-                        to: link,
-                        from: t2,
-                        read: op,
-                        reader: reader.0,
-                        direct,
-                    });
+                let to = observed.links[op as usize];
+                if to != t2 && self.visible.sees(t2, op, None) {
+                    let direct = self.visible.read_of_other_key(t2, key).is_some();
+                    found(Forced { to, from: t2, read: op, reader: reader.0, direct });
                 }
             });
         }

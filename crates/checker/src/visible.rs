@@ -106,34 +106,24 @@ impl<'a> Visible<'a> {
         }
     }
 
-    /// Finds the ancestors of the reader whose place is after `floor`. Gives up, and says so, when
-    /// more than `limit` are found.
-    pub fn search_ancestors(&mut self, place: &[u32], floor: Option<u32>, limit: usize) -> bool {
+    /// Finds the ancestors of the reader whose place is after `floor`.
+    pub fn search_ancestors(&mut self, place: &[u32], floor: Option<u32>) {
         self.search += 1;
         let above = |txn: u32| floor.is_none_or(|floor| place[txn as usize] > floor);
-        let mut count = 0;
-        self.stack.clear();
         self.stack.push(self.reader);
         while let Some(txn) = self.stack.pop() {
             let history = self.observed.history;
             let start = history.session_txns(history.session_of(TxnId(txn))).start;
-            let so = (start..txn)
-                .rev()
-                .find(|&t| self.observed.taken[t as usize]);
+            let so = (start..txn).rev().find(|&t| self.observed.taken[t as usize]);
             let links = &self.observed.links[history.op_range(TxnId(txn))];
             let reads = links.iter().copied().filter(|&link| Link::is_txn(link));
             for before in so.into_iter().chain(reads) {
                 if above(before) && self.ancestor[before as usize] != self.search {
                     self.ancestor[before as usize] = self.search;
                     self.stack.push(before);
-                    count += 1;
                 }
             }
-            if count > limit {
-                return false;
-            }
         }
-        true
     }
 
     /// Whether `t2` is in the reader's session, before it.

@@ -9,10 +9,17 @@ use rustc_hash::FxHashMap;
 
 /// The writers of some keys.
 pub struct Writers {
-    slots: FxHashMap<u32, u32>,
+    slots: Slots,
     starts: Vec<u32>,
     by_number: Vec<u32>,
     by_place: Vec<u32>,
+}
+
+/// Where a key's writers are.
+enum Slots {
+    /// At the place of the key itself.
+    AllKeys,
+    Some(FxHashMap<u32, u32>),
 }
 
 /// A bit a key.
@@ -67,21 +74,46 @@ impl Writers {
                 by_place[ends[slot] as usize..starts[slot + 1] as usize].fill(u32::MAX);
             }
         }
-        Writers {
-            slots,
-            starts,
-            by_number,
-            by_place,
+        Writers { slots: Slots::Some(slots), starts, by_number, by_place }
+    }
+
+    /// The writers of all keys, by number.
+    pub fn of_all_keys(observed: &Observed<'_>) -> Writers {
+        let taken = observed.history.txn_ids().filter(|txn| observed.taken[txn.index()]);
+        let mut starts = vec![0u32; observed.history.keys().limit() + 1];
+        for txn in taken.clone() {
+            for (_, key) in observed.writes(txn) {
+                starts[key.index() + 1] += 1;
+            }
         }
+        for slot in 1..starts.len() {
+            starts[slot] += starts[slot - 1];
+        }
+        let mut by_number = vec![0u32; starts[starts.len() - 1] as usize];
+        let mut next = starts.clone();
+        for txn in taken {
+            for (_, key) in observed.writes(txn) {
+                by_number[next[key.index()] as usize] = txn.0;
+                next[key.index()] += 1;
+            }
+        }
+        Writers { slots: Slots::AllKeys, starts, by_number, by_place: Vec::new() }
+    }
+
+    /// Whether these are the writers of all keys.
+    pub fn are_of_all_keys(&self) -> bool {
+        matches!(self.slots, Slots::AllKeys)
     }
 
     fn range(&self, key: u32) -> std::ops::Range<usize> {
-        match self.slots.get(&key) {
-            Some(&slot) => {
-                self.starts[slot as usize] as usize..self.starts[slot as usize + 1] as usize
-            }
-            None => 0..0,
-        }
+        let slot = match &self.slots {
+            Slots::AllKeys => key as usize,
+            Slots::Some(slots) => match slots.get(&key) {
+                Some(&slot) => slot as usize,
+                None => return 0..0,
+            },
+        };
+        self.starts[slot] as usize..self.starts[slot + 1] as usize
     }
 
     /// The writers of a key, by number.

@@ -1,0 +1,316 @@
+//! What stale reads demand: for each, the writers of its key that the reader must have seen.
+//!
+//! Ways to find them ([`Method`]): look up, for each transaction or session that counts, the last
+//! writer of the key, which gives all edges that the read will ever force; or walk the writers of
+//! the key between the version read and the reader, which gives those that contradict the order at
+//! hand. For causality the first takes clocks: all rows where they fit, else a walk that keeps few.
+//! With so many sessions that clocks are impossible, the reader's ancestors are searched back to
+//! the version read.
+//!
+//! Cost: O(1) to O(sessions) lookups a stale read; a window or a search is as long as the order
+//! between the version read and the reader.
+
+use crate::Budget;
+use crate::budget::Limit;
+use crate::clocks::{self, AllRows};
+use crate::observe::{Link, Observed};
+use crate::order::{Forced, ForcedEdges, Schedule, StaleRead};
+use crate::rounds::{Contradictions, places};
+use crate::rule::Rule;
+use crate::saturate::DirectEdges;
+use crate::visible::Visible;
+use crate::writers::Writers;
+use history::TxnId;
+
+/// How the writers that a reader must have seen are found.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Method {
+    /// By the transactions it read from and its session.
+    LookUp,
+    /// By clocks that are all there.
+    Rows,
+    /// By clocks that come and go.
+    Walk,
+    /// Among the writers between the version read and the reader.
+    Window,
+    /// The same, among the ancestors found by a search.
+    Search,
+}
+
+/// The stale reads of one decision, round after round.
+pub struct StaleReads<'a> {
+    observed: &'a Observed<'a>,
+    rule: Rule,
+    method: Method,
+    rows: Option<AllRows>,
+    round: usize,
+    /// The writers of all keys, from the second round on.
+    all_writers: Option<Writers>,
+}
+
+/// Beyond so many keys, an index of all of them costs more than one for each round.
+const ALL_KEYS_MAX: usize = 1 << 28;
+
+impl<'a> StaleReads<'a> {
+    pub fn new(observed: &'a Observed<'a>, rule: Rule) -> StaleReads<'a> {
+        let method = match rule {
+            Rule::MonotonicReads | Rule::WritesFollowReads => Method::Window,
+            Rule::Causal if !clocks::affordable(observed) => Method::Search,
+            Rule::Causal => Method::Walk,
+            _ => Method::LookUp,
+        };
+        StaleReads { observed, rule, method, rows: None, round: 0, all_writers: None }
+    }
+
+    /// Whether a read looked at needs no second look.
+    pub fn finds_all(&self) -> bool {
+        matches!(self.method, Method::LookUp | Method::Rows | Method::Walk)
+    }
+
+    /// The edges that stale reads force in an order.
+    pub fn contradictions(
+        &mut self,
+        current: &Schedule,
+        stale: &[StaleRead],
+        budget: &Budget<'_>,
+    ) -> Result<Contradictions, Limit> {
+        let mut found = Contradictions::default();
+        if stale.is_empty() {
+            return Ok(found);
+        }
+        if self.method == Method::Walk && self.rows.is_none() {
+            self.rows = AllRows::new(self.observed, &current.order);
+            if self.rows.is_some() {
+                self.method = Method::Rows;
+            }
+        }
+        let writers = match self.all_writers.take() {
+            Some(writers) => writers,
+            None => self.writers(current, stale),
+        };
+        let observed = self.observed;
+        let visible = Visible::new(observed, self.rule, self.method == Method::Search);
+        let direct = DirectEdges::new(observed, self.rule);
+        let place = places(observed, current);
+        let (method, rows) = (self.method, self.rows.as_ref());
+        let edges = Vec::new();
+        let mut search = Search { observed, method, rows, place, writers, visible, direct, edges };
+        search.all(current, stale, budget, &mut found)?;
+        found.forced = ForcedEdges::new(search.edges);
+        if search.writers.are_of_all_keys() {
+            self.all_writers = Some(search.writers);
+        }
+        self.round += 1;
+        Ok(found)
+    }
+
+    fn writers(&self, current: &Schedule, stale: &[StaleRead]) -> Writers {
+        let in_order = matches!(self.method, Method::Window | Method::Search);
+        let key_count = self.observed.history.keys().limit();
+        if self.round > 0 && !in_order && key_count <= ALL_KEYS_MAX {
+            return Writers::of_all_keys(self.observed);
+        }
+        let keys = &self.observed.history.ops().keys;
+        let stale_keys = stale.iter().map(|stale| keys[stale.op as usize].0);
+        Writers::of_keys(self.observed, stale_keys, in_order.then_some(&current.order[..]))
+    }
+}
+
+/// The search for forced edges in one round.
+struct Search<'a> {
+    observed: &'a Observed<'a>,
+    method: Method,
+    rows: Option<&'a AllRows>,
+    place: Vec<u32>,
+    writers: Writers,
+    visible: Visible<'a>,
+    direct: DirectEdges<'a>,
+    edges: Vec<Forced>,
+}
+
+/// The clock row of a reader.
+type Row<'r> = &'r [u32];
+
+/// A reader with more stale reads times transactions read from than this is looked at key by key.
+const LOOKUPS_MAX: usize = 1 << 14;
+
+impl Search<'_> {
+    fn all(
+        &mut self,
+        current: &Schedule,
+        stale: &[StaleRead],
+        budget: &Budget<'_>,
+        found: &mut Contradictions,
+    ) -> Result<(), Limit> {
+        let mut groups = stale.chunk_by(|a, b| a.reader == b.reader);
+        if self.method == Method::Walk {
+            let mut group = groups.next();
+            let last = stale.last().map_or(0, |stale| self.place[stale.reader as usize]);
+            let order = &current.order[..last as usize + 1];
+            let observed = self.observed;
+            return clocks::walk(observed, order, None, budget, |txn, row, rows| {
+                if let Some(stale) = group
+                    && stale[0].reader == txn
+                {
+                    self.visible.begin(txn);
+                    for &read in stale {
+                        let version = observed.links[read.op as usize];
+                        let version_row = if Link::is_txn(version) { rows.kept(version) } else { None };
+                        self.look_up_by_clock(read, row, version_row, found);
+                    }
+                    group = groups.next();
+                }
+            });
+        }
+        for (count, stale) in groups.enumerate() {
+            if count % 1024 == 0 {
+                budget.check("stale reads")?;
+            }
+            self.reader(stale, found);
+        }
+        Ok(())
+    }
+
+    /// All stale reads of one reader.
+    fn reader(&mut self, stale: &[StaleRead], found: &mut Contradictions) {
+        let reader = stale[0].reader;
+        self.visible.begin(reader);
+        if self.method == Method::LookUp
+            && stale.len() * self.visible.read_from.len() > LOOKUPS_MAX
+            && self.visible.rule() != Rule::MonotonicWrites
+        {
+            return self.large_reader(stale, found);
+        }
+        if self.method == Method::Search {
+            let oldest = stale.iter().map(|read| self.place_read(read)).min().flatten();
+            self.visible.search_ancestors(&self.place, oldest);
+        }
+        for &read in stale {
+            match self.method {
+                Method::LookUp => self.look_up(read, found),
+                Method::Window | Method::Search => self.walk_window(read, found),
+                Method::Rows | Method::Walk => {
+                    let rows = self.rows.expect("this method has all rows");
+                    let version = self.observed.links[read.op as usize];
+                    let version_row = Link::is_txn(version).then(|| rows.row(version));
+                    self.look_up_by_clock(read, rows.row(reader), version_row, found);
+                }
+            }
+        }
+    }
+
+    /// The place of the version read; none for the initial version.
+    fn place_read(&self, stale: &StaleRead) -> Option<u32> {
+        let link = self.observed.links[stale.op as usize];
+        Link::is_txn(link).then(|| self.place[link as usize])
+    }
+
+    fn add(&mut self, stale: StaleRead, from: u32, found: &mut Contradictions) {
+        let key = self.observed.history.ops().keys[stale.op as usize].0;
+        let to = self.observed.links[stale.op as usize];
+        if to == Link::INITIAL {
+            found.initial.push((stale, from));
+            return;
+        }
+        let direct = self.visible.read_of_other_key(from, key).is_some();
+        self.edges.push(Forced { to, from, read: stale.op, reader: stale.reader, direct });
+    }
+
+    /// Newest first; an older writer of a session already found adds nothing.
+    fn walk_window(&mut self, stale: StaleRead, found: &mut Contradictions) {
+        let key = self.observed.history.ops().keys[stale.op as usize].0;
+        let (after, before) = (self.place_read(&stale), self.place[stale.reader as usize]);
+        let window = self.writers.between(key, &self.place, after, before);
+        let session_of = |txn: u32| self.observed.history.session_of(TxnId(txn));
+        let mut seen: Vec<u32> = Vec::new();
+        for &t2 in window.iter().rev() {
+            let implied = seen.iter().any(|&t| session_of(t) == session_of(t2));
+            if !implied && self.visible.sees(t2, stale.op, None) {
+                seen.push(t2);
+            }
+        }
+        for t2 in seen {
+            self.add(stale, t2, found);
+        }
+    }
+
+    /// The last writer of the key in each session that happens before the reader, unless it
+    /// happens before the version read anyway.
+    fn look_up_by_clock(
+        &mut self,
+        stale: StaleRead,
+        row: Row<'_>,
+        version_row: Option<Row<'_>>,
+        found: &mut Contradictions,
+    ) {
+        let history = self.observed.history;
+        let key = history.ops().keys[stale.op as usize].0;
+        let version = self.observed.links[stale.op as usize];
+        let mut seen = Vec::new();
+        let mut rest = self.writers.by_number(key);
+        while let Some(&first) = rest.first() {
+            let session = history.session_of(TxnId(first));
+            let len = rest.partition_point(|&txn| txn < history.session_txns(session).end);
+            let (mine, others) = rest.split_at(len);
+            rest = others;
+            let known = mine.partition_point(|&txn| txn < row[session.index()]);
+            let last = mine[..known].iter().rev().copied().find(|&txn| txn != stale.reader);
+            let implied = |t2: u32| version_row.is_some_and(|row| row[session.index()] > t2);
+            seen.extend(last.filter(|&t2| t2 != version && !implied(t2)));
+        }
+        for t2 in seen {
+            self.add(stale, t2, found);
+        }
+    }
+
+    /// The writers of the key among the transactions that count, without clocks.
+    fn look_up(&mut self, stale: StaleRead, found: &mut Contradictions) {
+        let history = self.observed.history;
+        let key = history.ops().keys[stale.op as usize].0;
+        self.look_up_session(stale, found);
+        for at in 0..self.visible.read_from.len() {
+            let (writer, _) = self.visible.read_from[at];
+            let t2 = if self.visible.rule() == Rule::MonotonicWrites {
+                let session = history.session_txns(history.session_of(TxnId(writer)));
+                self.writers.last_in_session(key, session.start, writer)
+            } else {
+                Some(writer).filter(|&writer| self.writers.writes(writer, key))
+            };
+            self.add_if_seen(stale, t2, found);
+        }
+    }
+
+    fn look_up_session(&mut self, stale: StaleRead, found: &mut Contradictions) {
+        let history = self.observed.history;
+        let key = history.ops().keys[stale.op as usize].0;
+        let session = history.session_txns(history.session_of(TxnId(stale.reader)));
+        let last = self.writers.last_in_session(key, session.start, stale.reader);
+        self.add_if_seen(stale, last, found);
+    }
+
+    fn add_if_seen(&mut self, stale: StaleRead, t2: Option<u32>, found: &mut Contradictions) {
+        let version = self.observed.links[stale.op as usize];
+        if let Some(t2) = t2.filter(|&t2| t2 != stale.reader && t2 != version)
+            && self.visible.sees(t2, stale.op, None)
+        {
+            self.add(stale, t2, found);
+        }
+    }
+
+    /// A reader with very many reads: all edges that its reads force, through the smaller side of
+    /// each pair of transactions.
+    fn large_reader(&mut self, stale: &[StaleRead], found: &mut Contradictions) {
+        for &read in stale {
+            self.look_up_session(read, found);
+        }
+        let edges = &mut self.edges;
+        self.direct.reader(TxnId(stale[0].reader), &mut |edge| {
+            if edge.to == Link::INITIAL {
+                let read = StaleRead { op: edge.read, reader: edge.reader };
+                found.initial.push((read, edge.from));
+            } else {
+                edges.push(edge);
+            }
+        });
+    }
+}
