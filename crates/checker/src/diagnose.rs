@@ -44,53 +44,24 @@ pub fn diagnose(
         base: true,
     }
     .components();
-    let is_cyclic = base.sizes.iter().any(|&size| size > 1);
     let known = crate::rounds::known_edges(observed);
-    let saturates = match rule {
-        Rule::ReadCommitted | Rule::ReadAtomic => true,
-        Rule::Causal => clocks::affordable(observed),
-        _ => false,
+    let search = Diagnosis {
+        observed,
+        rule,
+        base: &base,
+        budget,
     };
-    let mut edges = known.edges.clone();
-    if saturates {
-        let mut seen: FxHashSet<(u32, u32)> = FxHashSet::default();
-        saturate(observed, rule, &base, budget, Wanted::Forced, &mut |edge| {
-            if edge.to != TxnId::INITIAL.0 && seen.insert((edge.to, edge.from)) {
-                edges.push(edge);
-            }
-        })?;
-    } else {
-        edges.extend(found.forced.edges.iter().copied());
-    }
-    let all = ForcedEdges::new(edges);
+    let all = search.forced_edges(&known, &found)?;
     let graph = Graph {
         observed,
         forced: &all,
         base: true,
     };
     let components = graph.components();
-    let mut instances = Instances {
-        edges: Vec::new(),
-        initial: found.initial,
-        components: &components,
-    };
-    if saturates {
-        instances.initial.clear();
-        let wanted = Wanted::OnCycles(&components);
-        saturate(observed, rule, &base, budget, wanted, &mut |edge| {
-            instances.add(edge)
-        })?;
-    } else {
-        found
-            .forced
-            .edges
-            .iter()
-            .for_each(|&edge| instances.add(edge));
-    }
-    instances.tidy();
-    let before = happens_before(observed, &instances.edges, &base, budget)?;
+    let instances = search.instances(&components, found)?;
+    let plain = search.happens_before(&instances.edges)?;
     let mut by_kind: BTreeMap<AnomalyKind, Vec<Forced>> = BTreeMap::new();
-    for (edge, plain) in instances.edges.iter().zip(before) {
+    for (edge, plain) in instances.edges.iter().zip(plain) {
         by_kind
             .entry(kind_of(rule, edge, plain))
             .or_default()
@@ -104,7 +75,7 @@ pub fn diagnose(
         base: &base,
     };
     let mut anomalies = Vec::new();
-    if is_cyclic {
+    if base.sizes.iter().any(|&size| size > 1) {
         anomalies.push(witnesses.cyclic());
     } else if !known.edges.is_empty() {
         anomalies.extend(witnesses.cyclic_with_known(&known));
@@ -117,6 +88,129 @@ pub fn diagnose(
         anomalies.push(witnesses.forced(kind, &edges));
     }
     Ok(anomalies)
+}
+
+/// What the stages of one diagnosis share.
+struct Diagnosis<'a> {
+    observed: &'a Observed<'a>,
+    rule: Rule,
+    /// The components of so ∪ wr.
+    base: &'a Components,
+    budget: &'a Budget<'a>,
+}
+
+impl Diagnosis<'_> {
+    /// Whether all forced edges are generated; otherwise those that the rounds found stand.
+    fn saturates(&self) -> bool {
+        match self.rule {
+            Rule::ReadCommitted | Rule::ReadAtomic => true,
+            Rule::Causal => clocks::affordable(self.observed),
+            _ => false,
+        }
+    }
+
+    /// Known version orders and all forced edges, each once.
+    fn forced_edges(
+        &self,
+        known: &ForcedEdges,
+        found: &Contradictions,
+    ) -> Result<ForcedEdges, Limit> {
+        let mut edges = known.edges.clone();
+        if self.saturates() {
+            let mut seen: FxHashSet<(u32, u32)> = FxHashSet::default();
+            self.saturate(Wanted::Forced, &mut |edge| {
+                if edge.to != TxnId::INITIAL.0 && seen.insert((edge.to, edge.from)) {
+                    edges.push(edge);
+                }
+            })?;
+        } else {
+            edges.extend(found.forced.edges.iter().copied());
+        }
+        Ok(ForcedEdges::new(edges))
+    }
+
+    /// The forced edges on cycles, with all reads that force them.
+    fn instances<'c>(
+        &self,
+        components: &'c Components,
+        found: Contradictions,
+    ) -> Result<Instances<'c>, Limit> {
+        let mut instances = Instances {
+            edges: Vec::new(),
+            initial: Vec::new(),
+            components,
+        };
+        if self.saturates() {
+            self.saturate(Wanted::OnCycles(components), &mut |edge| {
+                instances.add(edge)
+            })?;
+        } else {
+            instances.initial = found.initial;
+            found
+                .forced
+                .edges
+                .iter()
+                .for_each(|&edge| instances.add(edge));
+        }
+        instances.tidy();
+        Ok(instances)
+    }
+
+    /// Calls `found` for the forced edges of the rule.
+    fn saturate(&self, wanted: Wanted<'_>, found: &mut dyn FnMut(Forced)) -> Result<(), Limit> {
+        saturate::direct_edges(self.observed, self.rule, found);
+        self.budget.check("forced edges")?;
+        if self.rule == Rule::ReadAtomic {
+            saturate::session_edges(self.observed, found);
+        }
+        if self.rule == Rule::Causal {
+            saturate::causal_edges(self.observed, self.base, self.budget, wanted, found)?;
+        }
+        Ok(())
+    }
+
+    /// For each edge `t2 → t1`: whether `t1` happens before `t2`.
+    fn happens_before(&self, edges: &[Forced]) -> Result<Vec<bool>, Limit> {
+        let observed = self.observed;
+        let mut answers = vec![false; edges.len()];
+        if edges.is_empty() {
+            return Ok(answers);
+        }
+        if !clocks::affordable(observed) {
+            let none = ForcedEdges::default();
+            let graph = Graph {
+                observed,
+                forced: &none,
+                base: true,
+            };
+            for (answer, edge) in answers.iter_mut().zip(edges) {
+                self.budget.check("classifying")?;
+                let path = graph.shortest_path(edge.to, edge.from, None, true, &mut { u64::MAX });
+                *answer = path.is_some();
+            }
+            return Ok(answers);
+        }
+        let mut asked: Vec<u32> = (0..edges.len() as u32).collect();
+        asked.sort_unstable_by_key(|&index| edges[index as usize].from);
+        let history = observed.history;
+        clocks::walk(
+            observed,
+            &self.base.order,
+            Some(self.base),
+            self.budget,
+            |txn, row, _| {
+                let start = asked.partition_point(|&index| edges[index as usize].from < txn);
+                let mine = asked[start..]
+                    .iter()
+                    .take_while(|&&i| edges[i as usize].from == txn);
+                for &index in mine {
+                    let t1 = edges[index as usize].to;
+                    answers[index as usize] = row[history.session_of(TxnId(t1)).index()] > t1;
+                }
+            },
+        )?;
+        Ok(answers)
+    }
 }
 
 /// What an instance is called.
@@ -166,67 +260,4 @@ impl Instances<'_> {
             .sort_unstable_by_key(|(read, t2)| (read.op, *t2));
         self.initial.dedup_by_key(|(read, _)| read.op);
     }
-}
-
-/// Calls `found` for the forced edges of a rule.
-fn saturate(
-    observed: &Observed<'_>,
-    rule: Rule,
-    base: &Components,
-    budget: &Budget<'_>,
-    wanted: Wanted<'_>,
-    found: &mut dyn FnMut(Forced),
-) -> Result<(), Limit> {
-    saturate::direct_edges(observed, rule, found);
-    budget.check("forced edges")?;
-    if rule == Rule::ReadAtomic {
-        saturate::session_edges(observed, found);
-    }
-    if rule == Rule::Causal {
-        saturate::causal_edges(observed, &base.order, Some(base), budget, wanted, found)?;
-    }
-    Ok(())
-}
-
-/// For each edge `t2 → t1`: whether `t1` happens before `t2`.
-fn happens_before(
-    observed: &Observed<'_>,
-    edges: &[Forced],
-    base: &Components,
-    budget: &Budget<'_>,
-) -> Result<Vec<bool>, Limit> {
-    let mut answers = vec![false; edges.len()];
-    if edges.is_empty() {
-        return Ok(answers);
-    }
-    if !clocks::affordable(observed) {
-        let none = ForcedEdges::default();
-        let graph = Graph {
-            observed,
-            forced: &none,
-            base: true,
-        };
-        for (answer, edge) in answers.iter_mut().zip(edges) {
-            budget.check("classifying")?;
-            let mut limit = u64::MAX;
-            *answer = graph
-                .shortest_path(edge.to, edge.from, None, true, &mut limit)
-                .is_some();
-        }
-        return Ok(answers);
-    }
-    let mut asked: Vec<u32> = (0..edges.len() as u32).collect();
-    asked.sort_unstable_by_key(|&index| edges[index as usize].from);
-    let history = observed.history;
-    clocks::walk(observed, &base.order, Some(base), budget, |txn, row, _| {
-        let start = asked.partition_point(|&index| edges[index as usize].from < txn);
-        for &index in &asked[start..] {
-            let edge = edges[index as usize];
-            if edge.from != txn {
-                break;
-            }
-            answers[index as usize] = row[history.session_of(TxnId(edge.to)).index()] > edge.to;
-        }
-    })?;
-    Ok(answers)
 }

@@ -8,6 +8,7 @@ mod budget;
 mod clocks;
 mod diagnose;
 mod engine;
+mod evidence;
 mod explain;
 mod graph;
 mod interpret;

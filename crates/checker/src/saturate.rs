@@ -33,7 +33,11 @@ const LARGE: usize = 64;
 /// Calls `found` for every forced edge of a rule that reads give directly.
 pub fn direct_edges(observed: &Observed<'_>, rule: Rule, found: &mut Found<'_>) {
     let mut direct = DirectEdges::new(observed, rule);
-    for reader in observed.history.txn_ids().filter(|txn| observed.taken[txn.index()]) {
+    for reader in observed
+        .history
+        .txn_ids()
+        .filter(|txn| observed.taken[txn.index()])
+    {
         direct.reader(reader, found);
     }
 }
@@ -75,7 +79,13 @@ impl<'a> DirectEdges<'a> {
                 let to = observed.links[op as usize];
                 if to != t2 && self.visible.sees(t2, op, None) {
                     let direct = self.visible.read_of_other_key(t2, key).is_some();
-                    found(Forced { to, from: t2, read: op, reader: reader.0, direct });
+                    found(Forced {
+                        to,
+                        from: t2,
+                        read: op,
+                        reader: reader.0,
+                        direct,
+                    });
                 }
             });
         }
@@ -111,11 +121,10 @@ pub fn session_edges(observed: &Observed<'_>, found: &mut Found<'_>) {
     }
 }
 
-/// Calls `found` for the wanted edges by happens-before.
+/// Calls `found` for the wanted edges by happens-before; `base` are the components of so ∪ wr.
 pub fn causal_edges(
     observed: &Observed<'_>,
-    order: &[u32],
-    components: Option<&Components>,
+    base: &Components,
     budget: &Budget<'_>,
     wanted: Wanted<'_>,
     found: &mut Found<'_>,
@@ -127,24 +136,30 @@ pub fn causal_edges(
         .filter_map(|(key, &link)| (Link::is_txn(link) || link == Link::INITIAL).then_some(key));
     let writers = Writers::of_keys(observed, read_keys, None);
     let mut visible = Visible::new(observed, Rule::ReadAtomic, false);
-    clocks::walk(observed, order, components, budget, |txn, row, rows| {
-        visible.begin(txn);
-        for op in history.op_range(TxnId(txn)) {
-            let link = observed.links[op];
-            if !Link::is_txn(link) && link != Link::INITIAL {
-                continue;
+    clocks::walk(
+        observed,
+        &base.order,
+        Some(base),
+        budget,
+        |txn, row, rows| {
+            visible.begin(txn);
+            for op in history.op_range(TxnId(txn)) {
+                let link = observed.links[op];
+                if !Link::is_txn(link) && link != Link::INITIAL {
+                    continue;
+                }
+                if wanted.version(link) {
+                    let read = Read {
+                        txn,
+                        op: op as u32,
+                        link,
+                        row,
+                    };
+                    causal_edges_of(observed, &writers, &visible, &read, (wanted, rows), found);
+                }
             }
-            if wanted.version(link) {
-                let read = Read {
-                    txn,
-                    op: op as u32,
-                    link,
-                    row,
-                };
-                causal_edges_of(observed, &writers, &visible, &read, (wanted, rows), found);
-            }
-        }
-    })
+        },
+    )
 }
 
 /// Which of the edges by happens-before are wanted.

@@ -1,11 +1,12 @@
 //! Evidence for the patterns: the smallest cycle among the instances tried, with the operations
 //! behind every edge.
 
+use crate::evidence::Evidence;
 use crate::graph::{Components, Graph, Step};
 use crate::observe::Observed;
 use crate::order::{Forced, ForcedEdges, StaleRead};
 use crate::rule::Rule;
-use history::{Anomaly, AnomalyKind, Edge, EdgeKind, KeyId, OpId, Reason, TxnId};
+use history::{Anomaly, AnomalyKind, Edge, Reason, TxnId};
 
 /// Instances tried for the smallest cycle, and the steps that all tries of a kind may take.
 const TRIES_MAX: usize = 512;
@@ -53,9 +54,7 @@ impl Witnesses<'_> {
             return Some(dirty_write(self.observed, known));
         }
         let cycle = smallest_cycle(&graph, &components, false);
-        let edges = cycle
-            .iter()
-            .map(|&step| edge_of(self.observed, self.rule, known, step));
+        let edges = cycle.iter().map(|&step| self.evidence().step(known, step));
         Some(anomaly(
             AnomalyKind::CyclicCausality,
             count,
@@ -81,7 +80,7 @@ impl Witnesses<'_> {
                 reader: read.reader,
                 direct: false,
             };
-            let edge = forced_edge(self.observed, self.rule, &forced, &mut limit);
+            let edge = self.evidence().forced(&forced, &mut limit);
             let length = |edge: &Edge| reason_length(edge);
             if best
                 .as_ref()
@@ -112,7 +111,7 @@ impl Witnesses<'_> {
             else {
                 if limit == 0 { break } else { continue }
             };
-            let reason = forced_edge(self.observed, self.rule, edge, &mut limit);
+            let reason = self.evidence().forced(edge, &mut limit);
             let size = path.len() + reason_length(&reason);
             if best.as_ref().is_none_or(|(known, ..)| size < *known) {
                 best = Some((size, edge, path));
@@ -130,9 +129,7 @@ impl Witnesses<'_> {
                 (edge, path.expect("an instance lies on a cycle"))
             }
         };
-        let mut cycle = vec![forced_edge(self.observed, self.rule, edge, &mut {
-            u64::MAX
-        })];
+        let mut cycle = vec![self.evidence().forced(edge, &mut { u64::MAX })];
         cycle.extend(path.into_iter().map(|step| self.edge(step)));
         let mut reads: Vec<u32> = edges.iter().map(|edge| edge.read).collect();
         reads.sort_unstable();
@@ -140,8 +137,15 @@ impl Witnesses<'_> {
         self.anomaly(kind, reads.len() as u64, cycle)
     }
 
+    fn evidence(&self) -> Evidence<'_> {
+        Evidence {
+            observed: self.observed,
+            rule: self.rule,
+        }
+    }
+
     fn edge(&self, step: Step) -> Edge {
-        edge_of(self.observed, self.rule, self.graph.forced, step)
+        self.evidence().step(self.graph.forced, step)
     }
 
     fn anomaly(&self, kind: AnomalyKind, count: u64, edges: Vec<Edge>) -> Anomaly {
@@ -159,9 +163,11 @@ pub fn dirty_write(observed: &Observed<'_>, known: &ForcedEdges) -> Anomaly {
     let components = graph.components();
     let count = components.sizes.iter().filter(|&&size| size > 1).count() as u64;
     let cycle = smallest_cycle(&graph, &components, false);
-    let edges = cycle
-        .iter()
-        .map(|&step| edge_of(observed, Rule::ReadCommitted, known, step));
+    let evidence = Evidence {
+        observed,
+        rule: Rule::ReadCommitted,
+    };
+    let edges = cycle.iter().map(|&step| evidence.step(known, step));
     anomaly(AnomalyKind::DirtyWrite, count, edges.collect())
 }
 
@@ -217,176 +223,4 @@ fn reason_length(edge: &Edge) -> usize {
         Some(Reason::Read { path, .. }) => path.len(),
         _ => 0,
     }
-}
-
-fn so_edge(from: u32, to: u32) -> Edge {
-    Edge {
-        from: TxnId(from),
-        to: TxnId(to),
-        kind: EdgeKind::So,
-        key: None,
-        from_op: None,
-        to_op: None,
-        because: None,
-    }
-}
-
-fn wr_edge(observed: &Observed<'_>, from: u32, to: u32, read: u32) -> Edge {
-    let key = observed.history.ops().keys[read as usize];
-    Edge {
-        from: TxnId(from),
-        to: TxnId(to),
-        kind: EdgeKind::Wr,
-        key: Some(key),
-        from_op: observed.write_to(TxnId(from), key),
-        to_op: Some(OpId(read)),
-        because: None,
-    }
-}
-
-fn edge_of(observed: &Observed<'_>, rule: Rule, forced: &ForcedEdges, step: Step) -> Edge {
-    match step {
-        Step::So { from, to } => so_edge(from, to),
-        Step::Wr { from, to, read } => wr_edge(observed, from, to, read),
-        Step::Forced { index, .. } => {
-            let edge = forced.edges[index as usize];
-            forced_edge(observed, rule, &edge, &mut { u64::MAX })
-        }
-    }
-}
-
-fn forced_edge(observed: &Observed<'_>, rule: Rule, edge: &Forced, limit: &mut u64) -> Edge {
-    let (from, to) = (TxnId(edge.from), TxnId(edge.to));
-    if edge.reader == Forced::KNOWN {
-        let known = observed.known[edge.read as usize];
-        return Edge {
-            from,
-            to,
-            kind: EdgeKind::Ww,
-            key: Some(observed.history.op(known.read).key),
-            from_op: Some(known.from_op),
-            to_op: Some(known.to_op),
-            because: Some(Reason::List { read: known.read }),
-        };
-    }
-    let key = observed.history.ops().keys[edge.read as usize];
-    let path = reason_path(observed, rule, edge, key, limit);
-    Edge {
-        from,
-        to,
-        kind: EdgeKind::Ww,
-        key: Some(key),
-        from_op: observed.write_to(from, key),
-        to_op: if to == TxnId::INITIAL {
-            None
-        } else {
-            observed.write_to(to, key)
-        },
-        because: Some(Reason::Read {
-            read: OpId(edge.read),
-            path,
-        }),
-    }
-}
-
-/// Why the reader had to see `edge.from`, in the form the rule demands.
-fn reason_path(
-    observed: &Observed<'_>,
-    rule: Rule,
-    edge: &Forced,
-    key: KeyId,
-    limit: &mut u64,
-) -> Vec<Edge> {
-    let (t2, t3) = (edge.from, edge.reader);
-    let history = observed.history;
-    let same_session = history.session_of(TxnId(t2)) == history.session_of(TxnId(t3)) && t2 < t3;
-    let read_of = |reader: u32, writer: u32| {
-        observed
-            .reads(TxnId(reader))
-            .find(|&(_, _, w)| w.0 == writer)
-            .map(|(op, ..)| op.0)
-    };
-    let other_key = || {
-        let mut reads = observed.reads(TxnId(t3));
-        reads
-            .find(|&(_, other, w)| w.0 == t2 && other != key)
-            .map(|(op, ..)| op.0)
-    };
-    match rule {
-        Rule::ReadYourWrites => vec![so_edge(t2, t3)],
-        Rule::ReadAtomic => match other_key() {
-            None if same_session => vec![so_edge(t2, t3)],
-            other => {
-                let read = other
-                    .or_else(|| read_of(t3, t2))
-                    .expect("the reader read from it");
-                vec![wr_edge(observed, t2, t3, read)]
-            }
-        },
-        Rule::ReadCommitted => {
-            let read = read_of(t3, t2).expect("the reader read from it");
-            vec![wr_edge(observed, t2, t3, read)]
-        }
-        Rule::MonotonicReads => {
-            let start = history.session_txns(history.session_of(TxnId(t3))).start;
-            let middle = first_reader(observed, start..t3, t2).expect("the session read from it");
-            vec![
-                wr_edge(observed, t2, middle.0, middle.1),
-                so_edge(middle.0, t3),
-            ]
-        }
-        Rule::MonotonicWrites => {
-            let session = history.session_of(TxnId(t2));
-            let (op, _, middle) = observed
-                .reads(TxnId(t3))
-                .find(|&(_, _, w)| history.session_of(w) == session && w.0 > t2)
-                .expect("the reader read from the session");
-            vec![so_edge(t2, middle.0), wr_edge(observed, middle.0, t3, op.0)]
-        }
-        Rule::WritesFollowReads => observed
-            .reads(TxnId(t3))
-            .find_map(|(op, _, middle)| {
-                let start = history.session_txns(history.session_of(middle)).start;
-                let first = first_reader(observed, start..middle.0 + 1, t2)?;
-                let mut path = vec![wr_edge(observed, t2, first.0, first.1)];
-                if first.0 != middle.0 {
-                    path.push(so_edge(first.0, middle.0));
-                }
-                path.push(wr_edge(observed, middle.0, t3, op.0));
-                Some(path)
-            })
-            .expect("the reader read from a session that had read from it"),
-        Rule::Causal => {
-            if let Some(read) = other_key() {
-                return vec![wr_edge(observed, t2, t3, read)];
-            }
-            let none = ForcedEdges::default();
-            let graph = Graph {
-                observed,
-                forced: &none,
-                base: true,
-            };
-            let path = graph
-                .shortest_path(t2, t3, None, true, limit)
-                .or_else(|| graph.shortest_path(t2, t3, None, true, &mut { u64::MAX }));
-            let path = path.expect("it happens before the reader");
-            path.iter()
-                .map(|&step| edge_of(observed, rule, &none, step))
-                .collect()
-        }
-    }
-}
-
-/// The first transaction of a range that read from `writer`, and the read.
-fn first_reader(
-    observed: &Observed<'_>,
-    range: std::ops::Range<u32>,
-    writer: u32,
-) -> Option<(u32, u32)> {
-    range
-        .filter(|&txn| observed.taken[txn as usize])
-        .find_map(|txn| {
-            let read = observed.reads(TxnId(txn)).find(|&(_, _, w)| w.0 == writer);
-            read.map(|(op, ..)| (txn, op.0))
-        })
 }

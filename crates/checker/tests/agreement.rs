@@ -1,4 +1,5 @@
-//! The engine against the executable definitions, on thousands of small random histories.
+//! The engine against the executable definitions, on thousands of small random histories. Every
+//! verdict is certified.
 #![allow(missing_docs)]
 
 mod small;
@@ -35,6 +36,13 @@ fn agree(shape: &Shape, seeds: std::ops::Range<u64>) {
                 Verdict::Unknown(why) => panic!("seed {seed}, {level}: {why}\n{}", show(&history)),
             };
             violated += u64::from(!holds);
+            if let Err(refusal) = history::certify(&history, &Initial::default(), &answer.result) {
+                panic!(
+                    "seed {seed}, {level}: {refusal}\n{}\n{:#?}",
+                    show(&history),
+                    answer.result.verdict
+                );
+            }
             assert_eq!(
                 said,
                 holds,

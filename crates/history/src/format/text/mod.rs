@@ -24,8 +24,9 @@ use chunk::{Chunk, ChunkError};
 use rows::Rows;
 use std::ops::Range;
 
-/// Bytes read before the columns of all threads are joined.
-const WINDOW: usize = 16 << 20;
+/// Bytes that each thread reads before the columns of all are joined; what is read is given back
+/// to the system as often.
+const WINDOW: usize = 1 << 20;
 /// A smaller input is read by one thread.
 const THREADS_FROM: usize = 4 << 20;
 
@@ -109,10 +110,10 @@ impl Reader {
         let mut side: Vec<Chunk> = (1..threads).map(|_| Chunk::default()).collect();
         let mut at = range.start;
         while at < range.end {
-            let end = line_end(text, at + WINDOW, range.end);
+            let end = line_end(text, at + WINDOW * threads, range.end);
             self.read_window(text, at..end, &mut side)
                 .map_err(|bad| problem::of_line(text, bad))?;
-            if self.main.ops.len() >= u32::MAX as usize - WINDOW {
+            if self.main.ops.len() >= u32::MAX as usize - WINDOW * threads {
                 return Err(super::too_large(crate::TooLarge));
             }
             (options.release)(at..end);

@@ -1,0 +1,188 @@
+//! Edges as evidence: every one with the operations behind it and, where it is forced, the reason.
+
+use crate::graph::{Graph, Step};
+use crate::observe::Observed;
+use crate::order::{Forced, ForcedEdges};
+use crate::rule::Rule;
+use history::{Edge, EdgeKind, KeyId, OpId, Reason, TxnId};
+
+/// Makes evidence for a rule.
+#[derive(Clone, Copy)]
+pub struct Evidence<'a> {
+    pub observed: &'a Observed<'a>,
+    pub rule: Rule,
+}
+
+impl Evidence<'_> {
+    /// The edge of a step in a graph with these forced edges.
+    pub fn step(&self, forced: &ForcedEdges, step: Step) -> Edge {
+        match step {
+            Step::So { from, to } => so_edge(from, to),
+            Step::Wr { from, to, read } => self.wr_edge(from, to, read),
+            Step::Forced { index, .. } => {
+                self.forced(&forced.edges[index as usize], &mut { u64::MAX })
+            }
+        }
+    }
+
+    /// A forced edge with its reason. `limit` bounds the search for the shortest one.
+    pub fn forced(&self, edge: &Forced, limit: &mut u64) -> Edge {
+        let observed = self.observed;
+        let (from, to) = (TxnId(edge.from), TxnId(edge.to));
+        if edge.reader == Forced::KNOWN {
+            let known = observed.known[edge.read as usize];
+            return Edge {
+                from,
+                to,
+                kind: EdgeKind::Ww,
+                key: Some(observed.history.op(known.read).key),
+                from_op: Some(known.from_op),
+                to_op: Some(known.to_op),
+                because: Some(Reason::List { read: known.read }),
+            };
+        }
+        let key = observed.history.ops().keys[edge.read as usize];
+        let path = self.reason_path(edge, key, limit);
+        Edge {
+            from,
+            to,
+            kind: EdgeKind::Ww,
+            key: Some(key),
+            from_op: observed.write_to(from, key),
+            to_op: if to == TxnId::INITIAL {
+                None
+            } else {
+                observed.write_to(to, key)
+            },
+            because: Some(Reason::Read {
+                read: OpId(edge.read),
+                path,
+            }),
+        }
+    }
+
+    /// Why the reader had to see `edge.from`, in the form the rule demands.
+    fn reason_path(&self, edge: &Forced, key: KeyId, limit: &mut u64) -> Vec<Edge> {
+        let (t2, t3) = (edge.from, edge.reader);
+        match self.rule {
+            Rule::ReadYourWrites => vec![so_edge(t2, t3)],
+            Rule::ReadCommitted => vec![self.read_edge(t2, t3, None)],
+            Rule::ReadAtomic => {
+                let session_of = |txn: u32| self.observed.history.session_of(TxnId(txn));
+                let by_session = session_of(t2) == session_of(t3) && t2 < t3;
+                if by_session && !edge.direct {
+                    vec![so_edge(t2, t3)]
+                } else {
+                    vec![self.read_edge(t2, t3, Some(key))]
+                }
+            }
+            Rule::MonotonicReads => self.monotonic_reads(t2, t3),
+            Rule::MonotonicWrites => self.monotonic_writes(t2, t3),
+            Rule::WritesFollowReads => self.writes_follow_reads(t2, t3),
+            Rule::Causal if edge.direct => vec![self.read_edge(t2, t3, Some(key))],
+            Rule::Causal => self.happens_before(t2, t3, limit),
+        }
+    }
+
+    fn wr_edge(&self, from: u32, to: u32, read: u32) -> Edge {
+        let key = self.observed.history.ops().keys[read as usize];
+        Edge {
+            from: TxnId(from),
+            to: TxnId(to),
+            kind: EdgeKind::Wr,
+            key: Some(key),
+            from_op: self.observed.write_to(TxnId(from), key),
+            to_op: Some(OpId(read)),
+            because: None,
+        }
+    }
+
+    /// The first read of `t3` from `t2`, of another key than `not_of` if there is one.
+    fn read_edge(&self, t2: u32, t3: u32, not_of: Option<KeyId>) -> Edge {
+        let reads = || {
+            self.observed
+                .reads(TxnId(t3))
+                .filter(|&(_, _, writer)| writer.0 == t2)
+        };
+        let (op, ..) = reads()
+            .find(|&(_, key, _)| Some(key) != not_of)
+            .or_else(|| reads().next())
+            .expect("the reader read from it");
+        self.wr_edge(t2, t3, op.0)
+    }
+
+    fn monotonic_reads(&self, t2: u32, t3: u32) -> Vec<Edge> {
+        let history = self.observed.history;
+        let start = history.session_txns(history.session_of(TxnId(t3))).start;
+        let (middle, read) = self
+            .first_reader(start..t3, t2)
+            .expect("the session read from it");
+        vec![self.wr_edge(t2, middle, read), so_edge(middle, t3)]
+    }
+
+    fn monotonic_writes(&self, t2: u32, t3: u32) -> Vec<Edge> {
+        let history = self.observed.history;
+        let session = history.session_of(TxnId(t2));
+        let mut reads = self.observed.reads(TxnId(t3));
+        let (op, _, middle) = reads
+            .find(|&(_, _, writer)| history.session_of(writer) == session && writer.0 > t2)
+            .expect("the reader read from the session");
+        vec![so_edge(t2, middle.0), self.wr_edge(middle.0, t3, op.0)]
+    }
+
+    fn writes_follow_reads(&self, t2: u32, t3: u32) -> Vec<Edge> {
+        let history = self.observed.history;
+        let through = |(op, _, middle): (OpId, KeyId, TxnId)| {
+            let start = history.session_txns(history.session_of(middle)).start;
+            let (first, read) = self.first_reader(start..middle.0 + 1, t2)?;
+            let mut path = vec![self.wr_edge(t2, first, read)];
+            if first != middle.0 {
+                path.push(so_edge(first, middle.0));
+            }
+            path.push(self.wr_edge(middle.0, t3, op.0));
+            Some(path)
+        };
+        let mut reads = self.observed.reads(TxnId(t3));
+        reads
+            .find_map(through)
+            .expect("the reader read from a session that had read from it")
+    }
+
+    fn happens_before(&self, t2: u32, t3: u32, limit: &mut u64) -> Vec<Edge> {
+        let none = ForcedEdges::default();
+        let graph = Graph {
+            observed: self.observed,
+            forced: &none,
+            base: true,
+        };
+        let path = graph
+            .shortest_path(t2, t3, None, true, limit)
+            .or_else(|| graph.shortest_path(t2, t3, None, true, &mut { u64::MAX }))
+            .expect("it happens before the reader");
+        path.iter().map(|&step| self.step(&none, step)).collect()
+    }
+
+    /// The first transaction of a range that read from `writer`, and the read.
+    fn first_reader(&self, range: std::ops::Range<u32>, writer: u32) -> Option<(u32, u32)> {
+        range
+            .filter(|&txn| self.observed.taken[txn as usize])
+            .find_map(|txn| {
+                let mut reads = self.observed.reads(TxnId(txn));
+                reads
+                    .find(|&(_, _, w)| w.0 == writer)
+                    .map(|(op, ..)| (txn, op.0))
+            })
+    }
+}
+
+fn so_edge(from: u32, to: u32) -> Edge {
+    Edge {
+        from: TxnId(from),
+        to: TxnId(to),
+        kind: EdgeKind::So,
+        key: None,
+        from_op: None,
+        to_op: None,
+        because: None,
+    }
+}
