@@ -37,8 +37,15 @@ pub fn verdict(
         .fold(1, u64::saturating_mul);
     let mut anomalies = Vec::new();
     for number in 0..choice_count.min(CHOICES_MAX) {
-        let choice = choice(observed, number);
+        let mut choice = choice(observed, number);
         let chosen = observed.with_choice(&choice);
+        // What a transaction that does not count as committed read proves nothing.
+        let mut reads = observed.ambiguous.iter();
+        choice.retain(|_| {
+            reads
+                .next()
+                .is_some_and(|read| chosen.taken[read.reader.index()])
+        });
         match Engine::new(&chosen, budget).verdict(level)? {
             Verdict::Holds(mut order) => {
                 order.reads = choice;
@@ -52,6 +59,17 @@ pub fn verdict(
             }
             unknown => return Ok(unknown),
         }
+    }
+    if observed
+        .ambiguous
+        .iter()
+        .any(|read| !observed.taken[read.reader.index()])
+    {
+        return Ok(Verdict::Unknown(
+            "a read that may have been served by an indeterminate transaction, which itself read a \
+             value written more than once, leaves too many cases to prove a violation"
+                .to_string(),
+        ));
     }
     if choice_count <= CHOICES_MAX {
         return Ok(Verdict::Violated(anomalies));

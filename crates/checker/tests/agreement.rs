@@ -13,6 +13,7 @@ use std::collections::BTreeSet;
 fn agree(shape: &Shape, seeds: std::ops::Range<u64>) {
     let levels = Level::WEAK;
     let mut violated = 0;
+    let mut unknown = 0;
     let mut out_of_scope = 0;
     let seed_count = seeds.end - seeds.start;
     for seed in seeds {
@@ -33,6 +34,11 @@ fn agree(shape: &Shape, seeds: std::ops::Range<u64>) {
             let said = match &answer.result.verdict {
                 Verdict::Holds(_) => true,
                 Verdict::Violated(_) => false,
+                // A choice of writers that decides which transactions count may stay undecided.
+                Verdict::Unknown(_) if shape.duplicates > 0 && shape.indeterminate > 0 => {
+                    unknown += 1;
+                    continue;
+                }
                 Verdict::Unknown(why) => panic!("seed {seed}, {level}: {why}\n{}", show(&history)),
             };
             violated += u64::from(!holds);
@@ -53,6 +59,7 @@ fn agree(shape: &Shape, seeds: std::ops::Range<u64>) {
         }
     }
     assert!(violated > 0, "the histories should not all be fine");
+    assert!(unknown * 200 < seed_count, "{unknown} answers are unknown");
     assert!(
         2 * out_of_scope < seed_count,
         "most histories should be in scope"

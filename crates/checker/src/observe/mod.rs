@@ -59,6 +59,7 @@ pub struct ReadAnomaly {
 #[derive(Clone, Debug)]
 pub struct AmbiguousRead {
     pub op: OpId,
+    pub reader: TxnId,
     pub writers: Vec<TxnId>,
 }
 

@@ -75,7 +75,11 @@ fn settle_read(observed: &mut Observed<'_>, read: OpId, reader: TxnId, writes: &
     }
     if !writers.is_empty() {
         observed.links[read.index()] = Link::AMBIGUOUS;
-        observed.ambiguous.push(AmbiguousRead { op: read, writers });
+        observed.ambiguous.push(AmbiguousRead {
+            op: read,
+            reader,
+            writers,
+        });
         return;
     }
     observed.links[read.index()] = Link::SKIP;

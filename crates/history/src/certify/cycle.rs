@@ -42,7 +42,12 @@ impl Scene<'_> {
         let is_listed = |edge: &Edge| matches!(edge.because, Some(Reason::List { .. }));
         let is_named_rightly = match anomaly.kind {
             DirtyWrite => edges.iter().all(is_listed),
-            CyclicCausality => edges.iter().all(|edge| edge.kind != EdgeKind::Ww),
+            CyclicCausality => {
+                edges
+                    .iter()
+                    .all(|edge| edge.kind != EdgeKind::Ww || is_listed(edge))
+                    && edges.iter().any(|edge| edge.kind != EdgeKind::Ww)
+            }
             InitialRead => before_initial,
             _ => edges.iter().any(|edge| edge.kind == EdgeKind::Ww),
         };

@@ -1,6 +1,7 @@
 //! What the history says about the values that evidence mentions: who wrote them, and which
 //! indeterminate transactions must have committed. Gathered in a few passes over the history.
 
+use super::last_writers::LastWriters;
 use super::newest::IdMap;
 use super::read::{Seen, last_write, op_of, seen};
 use super::{Refusal, name, require};
@@ -186,64 +187,76 @@ fn ops_of_edge(edge: &Edge) -> impl Iterator<Item = OpId> + use<> {
 }
 
 /// The indeterminate transactions that a committed one read from, directly or through other
-/// indeterminate ones, by a read that nobody else can have served. An interpretation without one
-/// of them contains an aborted read.
+/// indeterminate ones, by a read that nobody else can have served: an interpretation without one
+/// of them contains an aborted or an intermediate read.
 fn forced_transactions(history: &History) -> HashSet<TxnId> {
     let mut forced = HashSet::new();
-    // The only transaction that may have written a version; none if there are several.
-    let mut only: IdMap<Version, Option<TxnId>> = IdMap::default();
-    let writes_of = |status: Status| {
+    let mut writers: IdMap<Version, LastWriters> = IdMap::default();
+    let last_writes = |status: Status| {
         let with_status = move |txn: &TxnId| history.status(*txn) == status;
-        let ops = move |txn| history.txn_ops(txn).map(move |(_, op)| (txn, op));
-        let txns = history.txn_ids().filter(with_status).flat_map(ops);
-        txns.filter(|(_, op)| op.kind.is_write())
+        let ops = move |txn| history.txn_ops(txn).map(move |(id, op)| (txn, id, op));
+        let ops = history.txn_ids().filter(with_status).flat_map(ops);
+        ops.filter(|(_, _, op)| op.kind.is_write())
     };
-    for (txn, op) in writes_of(Status::Indeterminate) {
-        let known = only.entry((op.key, op.value)).or_insert(Some(txn));
-        if *known != Some(txn) {
-            *known = None;
+    for (txn, id, op) in last_writes(Status::Indeterminate) {
+        if last_write(history, txn, op) == Some(id) {
+            writers.entry((op.key, op.value)).or_default().add(txn);
         }
     }
-    if only.is_empty() {
+    if writers.is_empty() {
         return forced;
     }
-    for (_, op) in writes_of(Status::Committed) {
-        if let Some(known) = only.get_mut(&(op.key, op.value)) {
-            *known = None;
+    for (txn, id, op) in last_writes(Status::Committed) {
+        if let Some(known) = writers.get_mut(&(op.key, op.value))
+            && last_write(history, txn, op) == Some(id)
+        {
+            known.add(txn);
         }
     }
     let mut read_from: HashMap<TxnId, Vec<TxnId>> = HashMap::new();
     let mut open: Vec<TxnId> = Vec::new();
-    for txn in history.txn_ids() {
-        if history.status(txn) == Status::Aborted {
-            continue;
-        }
-        for (id, op) in history.txn_ops(txn).filter(|(_, op)| !op.kind.is_write()) {
-            let last = match op.kind {
-                OpKind::ReadList => history.list(op.value).last().copied(),
-                _ => Some(op.value),
-            };
-            // A list's last element may be an own one; then only a closer look tells.
-            let own_list = op.kind == OpKind::ReadList && history.list(op.value).len() > 1;
-            let known = last.and_then(|value| only.get(&(op.key, value)));
-            if known.is_none() && !own_list {
-                continue;
-            }
-            let Some(Seen::External(version)) = seen(history, txn, id) else {
-                continue;
-            };
-            let writer = only.get(&(op.key, version)).copied().flatten();
-            match writer.filter(|&writer| writer != txn && version != ValueCode::NIL) {
-                Some(writer) if history.status(txn) == Status::Committed => open.push(writer),
-                Some(writer) => read_from.entry(txn).or_default().push(writer),
-                None => {}
+    for txn in history
+        .txn_ids()
+        .filter(|&txn| history.status(txn) != Status::Aborted)
+    {
+        for writer in only_writers(history, &writers, txn) {
+            match history.status(txn) {
+                Status::Committed => open.push(writer),
+                _ => read_from.entry(txn).or_default().push(writer),
             }
         }
     }
     while let Some(txn) = open.pop() {
-        if forced.insert(txn) {
+        if history.status(txn) == Status::Indeterminate && forced.insert(txn) {
             open.extend(read_from.get(&txn).into_iter().flatten());
         }
     }
     forced
+}
+
+/// The transactions that a transaction must have read from, of the versions given.
+fn only_writers(
+    history: &History,
+    writers: &IdMap<Version, LastWriters>,
+    txn: TxnId,
+) -> Vec<TxnId> {
+    let mut found = Vec::new();
+    for (id, op) in history.txn_ops(txn).filter(|(_, op)| !op.kind.is_write()) {
+        let last = match op.kind {
+            OpKind::ReadList => history.list(op.value).last().copied(),
+            _ => Some(op.value),
+        };
+        // A list's last element may be an own one; then only a closer look tells.
+        let own_list = op.kind == OpKind::ReadList && history.list(op.value).len() > 1;
+        if !own_list && last.is_none_or(|value| !writers.contains_key(&(op.key, value))) {
+            continue;
+        }
+        if let Some(Seen::External(version)) = seen(history, txn, id)
+            && version != ValueCode::NIL
+        {
+            let known = writers.get(&(op.key, version));
+            found.extend(known.and_then(|known| known.only_other(txn)));
+        }
+    }
+    found
 }

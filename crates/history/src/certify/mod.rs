@@ -23,6 +23,7 @@ mod causal;
 mod choices;
 mod cycle;
 mod facts;
+mod last_writers;
 mod newest;
 mod order;
 mod read;

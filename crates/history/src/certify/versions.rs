@@ -1,5 +1,6 @@
 //! The keys that were read stale: who wrote the versions read, and all their versions in order.
 
+use super::last_writers::LastWriters;
 use super::newest::IdMap;
 use super::order::Order;
 use super::walk::{NO_TXN, StaleRead, Walk};
@@ -67,17 +68,17 @@ impl Versions {
     }
 
     /// The transactions taken as committed whose last write to a key is a version that some stale
-    /// read returned: the first found, and whether there are several.
+    /// read returned.
     fn writers_of(
         &self,
         history: &History,
         order: &Order<'_>,
         stale: &[StaleRead],
-    ) -> IdMap<(KeyId, ValueCode), (TxnId, bool)> {
-        let mut writers: IdMap<(KeyId, ValueCode), (TxnId, bool)> = stale
+    ) -> IdMap<(KeyId, ValueCode), LastWriters> {
+        let mut writers: IdMap<(KeyId, ValueCode), LastWriters> = stale
             .iter()
             .filter(|read| read.writer == NO_TXN)
-            .map(|read| ((read.key, read.version), (NO_TXN, false)))
+            .map(|read| ((read.key, read.version), LastWriters::default()))
             .collect();
         if writers.is_empty() {
             return writers;
@@ -94,7 +95,7 @@ impl Versions {
                 }
                 later_write_place[key.index()] = order.place(txn);
                 if let Some(entry) = writers.get_mut(&(key, history.ops().values[index])) {
-                    *entry = (txn, entry.0 != NO_TXN);
+                    entry.add(txn);
                 }
             }
         }
@@ -161,21 +162,21 @@ impl Versions {
 
 fn writer_of(
     history: &History,
-    writers: &IdMap<(KeyId, ValueCode), (TxnId, bool)>,
+    writers: &IdMap<(KeyId, ValueCode), LastWriters>,
     read: &StaleRead,
 ) -> Result<TxnId, Refusal> {
-    let (writer, several) = writers
+    let known = writers
         .get(&(read.key, read.version))
         .copied()
-        .unwrap_or((NO_TXN, false));
+        .unwrap_or_default();
     let (op, reader) = (history.op_text(read.op), name(history, read.reader));
-    require!(
-        writer != NO_TXN && writer != read.reader,
-        "{op} of {reader} returned nothing that a transaction in the order wrote last"
-    );
-    require!(
-        !several,
-        "{op} of {reader} has several possible writers and the certificate chooses none"
-    );
-    Ok(writer)
+    match known.others(read.reader) {
+        (1, Some(writer)) => Ok(writer),
+        (0, _) => Err(Refusal::new(format!(
+            "{op} of {reader} returned nothing that a transaction in the order wrote last"
+        ))),
+        _ => Err(Refusal::new(format!(
+            "{op} of {reader} has several possible writers and the certificate chooses none"
+        ))),
+    }
 }
