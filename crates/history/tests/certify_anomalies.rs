@@ -96,7 +96,7 @@ fn paths(edges: &[Edge], from: TxnId, to: TxnId, steps: usize) -> Vec<Vec<Edge>>
         for path in &open {
             let end = path.last().map_or(from, |edge| edge.to);
             for next in edges.iter().filter(|next| next.from == end) {
-                longer.push([path.as_slice(), &[next.clone()]].concat());
+                longer.push([path.as_slice(), std::slice::from_ref(next)].concat());
             }
         }
         longer.truncate(2000);
@@ -164,7 +164,10 @@ fn cycle_through(edges: &[Edge], first: &Edge) -> Option<Vec<Edge>> {
         }
         for edge in edges.iter().filter(|edge| edge.from == end) {
             if !reached.iter().any(|(txn, _)| *txn == edge.to) {
-                reached.push((edge.to, [path.as_slice(), &[edge.clone()]].concat()));
+                reached.push((
+                    edge.to,
+                    [path.as_slice(), std::slice::from_ref(edge)].concat(),
+                ));
             }
         }
         next += 1;

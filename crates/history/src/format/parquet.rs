@@ -36,9 +36,20 @@ pub(super) fn damaged(what: impl std::fmt::Display) -> FormatError {
         .hint("was the file copied completely? Write it again from its source")
 }
 
-/// Rows a row group has at most. It bounds the memory of writing and reading, and at this size the
-/// decoded columns stay in the cache: with 2²⁰ rows half the time went into fresh pages.
+/// Rows a row group has at most, to bound the memory of writing and reading. Reading is about as fast
+/// with larger groups, because the decode buffers are kept from group to group (`Pool`).
 pub(super) const GROUP_ROWS: usize = 1 << 17;
+
+/// Rows that a row group of a foreign file may have: its columns are decoded all at once.
+pub(super) const FOREIGN_GROUP_ROWS_MAX: usize = 1 << 26;
+
+/// Rows, or elements of lists, that a file can be believed to have. Runs of equal values cost next
+/// to nothing, so the format itself knows no limit; but every row group of this crate has 2¹⁷ rows
+/// and some thousand bytes of metadata, and the most regular history of a foreign writer has rarely
+/// more than a few rows a byte. Beyond that the file is made to fill the memory.
+pub(super) fn rows_max(file: &[u8]) -> u64 {
+    file.len() as u64 * 256
+}
 
 /// How keys, values or elements are spelled in a column.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
