@@ -12,7 +12,7 @@ mod write;
 pub use write::write;
 
 use super::keys::NumberedKeys;
-use super::{Format, FormatError, Loaded, Place, ReadOptions, Source, quote, too_large};
+use super::{Format, FormatError, Loaded, Place, ReadOptions, Source, cut, quote, too_large};
 use crate::wide::WideInts;
 use crate::{Builder, Op, OpKind, Status, Value, ValueCode};
 
@@ -165,13 +165,13 @@ impl Reader {
             }
         }
         if at < source.bytes.len() || open.is_some() {
-            let start = open.map_or(self.builder.ops.len(), |(_, start)| start);
-            self.builder.ops.kinds.truncate(start);
-            self.builder.ops.keys.truncate(start);
-            self.builder.ops.values.truncate(start);
-            let name = source.name;
-            let note = format!("{name} is cut off; its last transaction was left out");
-            self.notes.push(note);
+            let stop = format!("{} is cut off", source.name);
+            self.notes.push(cut::note(&stop, open.is_some().into()));
+        }
+        if let Some((txn, start)) = open {
+            let status = Status::Indeterminate;
+            let ended = self.builder.end_txn(session, txn, status, None, start);
+            ended.map_err(too_large)?;
         }
         Ok(())
     }
