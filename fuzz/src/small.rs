@@ -80,8 +80,8 @@ fn small_op(builder: &mut Builder, shape: u8, code: u8, argument: u8) -> Op {
         (false, true, true) => OpKind::ReadSet,
     };
     let value = match argument {
-        255 if !writes => ValueCode::UNKNOWN,
-        254 if !writes => ValueCode::NIL,
+        255 => ValueCode::UNKNOWN,
+        254 => ValueCode::NIL,
         _ if kind.reads_list() => {
             let elements = [argument & 7, argument >> 3 & 3, argument >> 5];
             let count = usize::from(code >> 6);

@@ -199,12 +199,7 @@ impl Reader {
 
     fn rows(&mut self, group: &Group) -> Result<(), FormatError> {
         let count = group.kinds.values.len();
-        let columns = [
-            group.sessions.values.len(),
-            group.keys.len(),
-            group.values.len(),
-        ];
-        if columns.iter().any(|&length| length != count) {
+        if !group.is_even() {
             return Err(damaged("its columns differ in length"));
         }
         let mut row = 0;

@@ -4,8 +4,8 @@
 //! letter is one byte. A read names the write it saw, so what a history takes for the value is the
 //! write id; the recorded value (a hash) decides nothing and is not kept. A write id that means
 //! another write than that of its first writer (used again, or named together with a transaction
-//! that did not write it) becomes the text `write-id@txn`, so that a read still means exactly the
-//! write it names. Keys are taken as unsigned.
+//! that did not write it), or that is 0, which elsewhere is an initial value, becomes the text
+//! `write-id@txn`, so that a read still means exactly the write it names. Keys are taken as unsigned.
 
 mod write;
 
@@ -180,7 +180,7 @@ impl Reader {
         let initial = kind == OpKind::Read && (id == INITIAL || id == ABSENT);
         let value = if initial {
             ValueCode::NIL
-        } else if self.writers.is_first(txn, id) {
+        } else if id != 0 && self.writers.is_first(txn, id) {
             self.builder.values.code_of_unsigned(id)
         } else {
             let name = format!("{id}@{txn}");
