@@ -17,10 +17,14 @@ use crate::History;
 use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Reads a Parquet file. There is nothing to note: it is read whole or refused.
+/// Reads a Parquet file. There is nothing to note: it is read whole or refused. Damage of some kinds
+/// is found by a panic within, which is caught, but is seen by the panic hook.
 pub fn read(bytes: &[u8], _notes: &mut Vec<String>) -> Result<History, FormatError> {
     // The parquet crate returns errors for most damage, but asserts its way through some corrupt
-    // page headers and levels; a damaged file must never take the program down.
+    // pages and levels; a damaged file must never take the program down. Sizes are looked at before
+    // (`parquet_header`), since a failed allocation cannot be caught. A panic that is caught here has
+    // passed the program's panic hook, which prints it unless the program set another: a library
+    // must not replace the hook for everybody, and the lines do no harm beside the error.
     let read = catch_unwind(AssertUnwindSafe(|| parquet_read::read(bytes)));
     read.unwrap_or_else(|_| Err(damaged("a page contradicts its header")))
 }
