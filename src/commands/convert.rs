@@ -27,6 +27,13 @@ pub fn run(args: &ConvertArgs) -> Result<Exit, Failure> {
     }
     progress.stage("writing");
     write(&loaded.history, &args.output, format)?;
+    if loaded.history.has_intervals() && !format.holds_times() {
+        output::note(&format!(
+            "{}: the format {format} keeps no times, so strong-snapshot-isolation and \
+             strict-serializable may hold where they did not",
+            args.output
+        ));
+    }
     Ok(Exit::Holds)
 }
 

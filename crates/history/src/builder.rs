@@ -21,7 +21,8 @@ impl fmt::Display for TooLarge {
 
 impl std::error::Error for TooLarge {}
 
-const OPS_MAX: usize = 4_294_967_000;
+/// Operations a history has at most; their numbers fit 32 bits and leave some codes free.
+pub(crate) const OPS_MAX: usize = 4_294_967_000;
 const TXNS_MAX: usize = 2_147_483_000;
 
 /// Collects transactions and numbers them session by session at the end.

@@ -143,16 +143,21 @@ fn malformed_json_lines() {
 }
 
 #[test]
-fn a_cut_off_last_line_is_left_out() {
+fn a_cut_off_last_line_keeps_its_whole_operations() {
     let whole = "{\"isolde\":\"history\",\"version\":1}\n\
         {\"session\":0,\"ops\":[[\"w\",\"x\",1]]}\n{\"session\":1,\"ops\":[[\"r\",\"x\",null]]}";
     for cut in 70..whole.len() {
         let (history, notes) = accepted(jsonl::read, &whole[..cut]);
+        let op_end = whole.len() - 2;
+        let expected = if cut < op_end { (1, 1) } else { (2, 2) };
         assert_eq!(
             (history.txn_count(), history.op_count()),
-            (1, 1),
+            expected,
             "cut at {cut}"
         );
+        if cut >= op_end {
+            assert_eq!(history.status(history::TxnId(1)), Status::Indeterminate);
+        }
         assert_eq!(
             notes.len(),
             usize::from(cut > 70 - 3 + 1),
@@ -164,6 +169,36 @@ fn a_cut_off_last_line_is_left_out() {
     let (history, notes) = accepted(jepsen::read_edn, &edn[..edn.len() - 5]);
     assert_eq!(history.status(history::TxnId(0)), Status::Indeterminate);
     assert!(notes[0].contains("ends in the middle"), "{notes:?}");
+}
+
+#[test]
+fn a_last_line_that_fails_behind_its_operations_leaves_no_orphans() {
+    let first =
+        "{\"isolde\":\"history\",\"version\":1}\n{\"session\":0,\"ops\":[[\"w\",\"x\",1]]}\n";
+    let table = [
+        ("{\"session\":0,\"ops\":[[\"w\",\"x\",2]]} x", 2),
+        ("{\"ops\":[[\"w\",\"x\",2]]}", 1),
+        ("{\"session\":0,\"end\":3,\"ops\":[[\"w\",\"x\",2]]}", 1),
+        ("{\"ops\":[[\"w\",\"x\",2]],\"session\":", 1),
+        ("{\"session\":0,\"ops\":[[\"w\",\"x\",2]],\"st", 2),
+    ];
+    for (last, expected) in table {
+        let (history, notes) = accepted(jsonl::read, &format!("{first}{last}"));
+        let owned: u32 = history.txns().iter().map(|txn| txn.op_count).sum();
+        let counts = (history.txn_count(), history.op_count(), owned as usize);
+        assert_eq!(counts, (expected, expected, expected), "{last}");
+        assert!(notes[0].contains("cut off"), "{notes:?}");
+    }
+}
+
+#[test]
+fn a_cut_off_last_line_takes_no_times_from_the_others() {
+    let text = "{\"isolde\":\"history\",\"version\":1}\n\
+        {\"session\":0,\"start\":1,\"end\":2,\"ops\":[[\"w\",\"x\",1]]}\n\
+        {\"session\":1,\"ops\":[[\"r\",\"x\",1]],\"start\":";
+    let (history, _) = accepted(jsonl::read, text);
+    let unknown = history.interval(history::TxnId(1)).expect("times");
+    assert_eq!((unknown.start, unknown.end), (i64::MIN, i64::MAX));
 }
 
 #[test]

@@ -8,7 +8,7 @@
 
 use super::holds::{self, Numbers};
 use super::keys::NumberedKeys;
-use super::{Format, FormatError, Loaded, Place, WriteError, empty, quote, too_large};
+use super::{Format, FormatError, Loaded, Place, WriteError, cut, empty, quote, too_large};
 use crate::{Builder, History, Op, OpKind, Status, TxnId};
 use std::io::Write;
 
@@ -18,6 +18,8 @@ struct Reader {
     session: i64,
     place: u64,
     ops_start: usize,
+    /// That of the transaction being read: indeterminate if the file stops in it.
+    status: Status,
 }
 
 /// Reads a history.
@@ -31,19 +33,18 @@ pub(super) fn read(text: &[u8]) -> Result<Loaded, FormatError> {
         session: 0,
         place: 0,
         ops_start: 0,
+        status: Status::Committed,
     };
     let mut notes = Vec::new();
     let last = memchr::memrchr(b'\n', text).map_or(0, |at| at + 1);
     let mut line_start = 0;
-    let mut cut = false;
     for (index, line) in text.split(|&byte| byte == b'\n').enumerate() {
         if let Err(error) = reader.line(line) {
             if line_start == last && error.at_end && index > 0 {
-                cut = true;
-                notes.push(format!(
-                    "the recording is cut off in line {}; its last transaction was left out",
-                    index + 1
-                ));
+                reader.status = Status::Indeterminate;
+                let stop = format!("the recording is cut off in line {}", index + 1);
+                let left = reader.builder.ops.len() > reader.ops_start;
+                notes.push(cut::note(&stop, left.into()));
                 break;
             }
             let place = Place::of_offset(text, line_start + error.column);
@@ -51,9 +52,7 @@ pub(super) fn read(text: &[u8]) -> Result<Loaded, FormatError> {
         }
         line_start += line.len() + 1;
     }
-    if cut {
-        reader.drop_open();
-    } else {
+    if reader.status == Status::Committed || reader.builder.ops.len() > reader.ops_start {
         reader.end_txn().map_err(too_large)?;
     }
     let Reader {
@@ -137,16 +136,9 @@ impl Reader {
         self.place += 1;
         let ended = self
             .builder
-            .end_txn(session, label, Status::Committed, None, start);
+            .end_txn(session, label, self.status, None, start);
         self.ops_start = self.builder.ops.len();
         ended
-    }
-
-    /// Forgets the operations of the transaction that has not ended.
-    fn drop_open(&mut self) {
-        self.builder.ops.kinds.truncate(self.ops_start);
-        self.builder.ops.keys.truncate(self.ops_start);
-        self.builder.ops.values.truncate(self.ops_start);
     }
 }
 

@@ -6,21 +6,39 @@ use std::io::Read;
 const GZIP: &[u8] = &[0x1f, 0x8b];
 const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
 
-/// The content of a gzip (of one member or several) or zstd file; `None` if it is neither.
+/// A file may unpack to this many times its size, and always to [`CONTENT_FREE`] bytes. Recordings
+/// of the most regular kind compress some 50 to 1; files made to fill the memory, 1000 to 1 and more.
+const RATIO_MAX: u64 = 256;
+const CONTENT_FREE: u64 = 64 << 20;
+/// No file may unpack to more.
+const CONTENT_MAX: u64 = 64 << 30;
+
+/// The content of a gzip (of one member or several) or zstd file; `None` if it is neither. A file
+/// that unpacks to implausibly many bytes is refused, before they are held.
 pub fn decompress(bytes: &[u8]) -> Result<Option<Vec<u8>>, FormatError> {
-    let mut content = Vec::new();
     if bytes.starts_with(GZIP) {
-        flate2::bufread::MultiGzDecoder::new(bytes)
-            .read_to_end(&mut content)
-            .map_err(|error| broken("gzip", &error))?;
+        unpack("gzip", flate2::bufread::MultiGzDecoder::new(bytes), bytes).map(Some)
     } else if bytes.starts_with(ZSTD) {
-        zstd::stream::read::Decoder::with_buffer(bytes)
-            .and_then(|mut decoder| decoder.read_to_end(&mut content))
-            .map_err(|error| broken("zstd", &error))?;
+        let decoder = zstd::stream::read::Decoder::with_buffer(bytes);
+        unpack("zstd", decoder.map_err(|e| broken("zstd", &e))?, bytes).map(Some)
     } else {
-        return Ok(None);
+        Ok(None)
     }
-    Ok(Some(content))
+}
+
+fn unpack(kind: &str, decoder: impl Read, bytes: &[u8]) -> Result<Vec<u8>, FormatError> {
+    let believed = (bytes.len() as u64).saturating_mul(RATIO_MAX);
+    let limit = believed.clamp(CONTENT_FREE, CONTENT_MAX);
+    let mut content = Vec::new();
+    let read = decoder.take(limit + 1).read_to_end(&mut content);
+    read.map_err(|error| broken(kind, &error))?;
+    if content.len() as u64 > limit {
+        let size = bytes.len();
+        let problem = format!("the {kind} file of {size} bytes unpacks to more than {limit}");
+        return Err(FormatError::new(Place::Whole, problem)
+            .hint("if that is right, unpack it yourself and check the result"));
+    }
+    Ok(content)
 }
 
 /// Whether these are the first bytes of a compressed file.

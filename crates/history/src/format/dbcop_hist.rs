@@ -6,7 +6,7 @@
 //! number. A transaction may span lines. Sessions and transactions are numbered by place, from 0.
 
 use super::holds::{self, refuse};
-use super::{Format, FormatError, Loaded, Place, WriteError, empty, quote, too_large};
+use super::{Format, FormatError, Loaded, Place, WriteError, cut, empty, quote, too_large};
 use crate::{Builder, History, Op, OpKind, Status, TxnId, Value, ValueCode};
 use std::io::Write;
 
@@ -39,16 +39,17 @@ pub(super) fn read(bytes: &[u8]) -> Result<Loaded, FormatError> {
             }
             Some('[') => {
                 let start = builder.ops.len();
-                let Some(status) = cursor.txn(&mut builder)? else {
-                    builder.ops.kinds.truncate(start);
-                    builder.ops.keys.truncate(start);
-                    builder.ops.values.truncate(start);
-                    notes.push("the file is cut off; its last transaction was left out".into());
+                let status = cursor.txn(&mut builder)?;
+                let cut_off = status == Status::Indeterminate;
+                let left = builder.ops.len() > start;
+                if !cut_off || left {
+                    let ended = builder.end_txn(session, place, status, None, start);
+                    ended.map_err(too_large)?;
+                }
+                if cut_off {
+                    notes.push(cut::note("the file is cut off", left.into()));
                     break;
-                };
-                builder
-                    .end_txn(session, place, status, None, start)
-                    .map_err(too_large)?;
+                }
                 place += 1;
             }
             Some(_) => return Err(cursor.error("a transaction [ … ], a line of - or a comment")),
@@ -97,26 +98,26 @@ impl<'a> Cursor<'a> {
             .hint("a transaction is [x:=1 y==2 z==?], with ! behind it if it did not commit")
     }
 
-    /// A transaction from its bracket on; `None` if the file ends within it.
-    fn txn(&mut self, builder: &mut Builder) -> Result<Option<Status>, FormatError> {
+    /// A transaction from its bracket on; indeterminate if the file ends within it.
+    fn txn(&mut self, builder: &mut Builder) -> Result<Status, FormatError> {
         self.at += 1;
         loop {
             self.skip_blank();
             match self.peek() {
-                None => return Ok(None),
+                None => return Ok(Status::Indeterminate),
                 Some(']') => break,
                 Some(_) => match self.event(builder)? {
                     Some(op) => builder.ops.push(op),
-                    None => return Ok(None),
+                    None => return Ok(Status::Indeterminate),
                 },
             }
         }
         self.at += 1;
         if self.rest().starts_with('!') {
             self.at += 1;
-            return Ok(Some(Status::Aborted));
+            return Ok(Status::Aborted);
         }
-        Ok(Some(Status::Committed))
+        Ok(Status::Committed)
     }
 
     /// An event; `None` if the file ends within it.

@@ -10,7 +10,7 @@
 
 use super::codes::{Codes, key_table};
 use super::edn::{Flaw, Scan, Scanner};
-use super::{FormatError, WriteError};
+use super::{FormatError, WriteError, cut};
 use crate::{Builder, History, Interval, KeyId, Op, OpKind, Status, UNLABELLED, ValueCode};
 use std::io::Write;
 
@@ -35,8 +35,8 @@ pub(super) const STATUSES: [(&str, Status); 3] = [
 
 type Json<'a> = Scanner<'a, true>;
 
-/// Reads JSON lines. A last line that was cut off (a recorder that was killed) is left out and
-/// said in `notes`; a wrong line anywhere else is an error.
+/// Reads JSON lines. Of a last line that was cut off (a recorder that was killed) the whole
+/// operations are kept, as `notes` say; a wrong line anywhere else is an error.
 pub fn read(bytes: &[u8], notes: &mut Vec<String>) -> Result<History, FormatError> {
     let mut reader = Reader::default();
     let mut scanner = Json::at(bytes, 0);
@@ -53,10 +53,8 @@ pub fn read(bytes: &[u8], notes: &mut Vec<String>) -> Result<History, FormatErro
                 if !cut || reader.line_count == 0 {
                     return Err(flaw.in_text(bytes));
                 }
-                notes.push(format!(
-                    "the last line is cut off and was left out; {} transactions before it were read",
-                    reader.builder.txn_count()
-                ));
+                let kept = reader.keep_cut();
+                notes.push(cut::note("the last line is cut off", kept));
                 break;
             }
         }
@@ -75,10 +73,14 @@ struct Reader {
     elements: Vec<ValueCode>,
     line_count: usize,
     timed_count: usize,
+    /// The line that could not be read.
+    bad: Option<Line>,
 }
 
 /// The fields of a line other than its operations.
 struct Line {
+    at: usize,
+    ops_start: usize,
     session: Option<i64>,
     label: u64,
     status: Status,
@@ -106,8 +108,9 @@ impl Reader {
                 .unexpected("`{`")
                 .hint("each line is one object: {\"session\":0,\"ops\":[[\"w\",\"x\",1]]}"));
         }
-        let ops_start = self.builder.ops.len();
         let mut line = Line {
+            at,
+            ops_start: self.builder.ops.len(),
             session: None,
             label: UNLABELLED,
             status: Status::Committed,
@@ -115,26 +118,49 @@ impl Reader {
             end: None,
             header: false,
         };
-        while !scanner.accept(b'}')? {
-            let done = self.field(scanner, &mut line);
-            if let Err(flaw) = done {
-                self.forget_ops(ops_start);
-                return Err(flaw);
-            }
+        let done = self.rest_of_line(scanner, &mut line);
+        if done.is_err() {
+            self.bad = Some(line);
         }
-        line_end(scanner)?;
-        self.line_count += 1;
-        if !line.header {
-            self.close(&line, ops_start, at)?;
-        }
-        Ok(true)
+        done.map(|()| true)
     }
 
-    fn forget_ops(&mut self, ops_start: usize) {
+    fn rest_of_line(&mut self, scanner: &mut Json<'_>, line: &mut Line) -> Scan<()> {
+        while !scanner.accept(b'}')? {
+            self.field(scanner, line)?;
+        }
+        line_end(scanner)?;
+        if !line.header {
+            self.close(line)?;
+        }
+        self.line_count += 1;
+        Ok(())
+    }
+
+    /// Makes what is left of the line that was cut off a transaction of unknown outcome, if there
+    /// is enough; returns how many it made.
+    fn keep_cut(&mut self) -> usize {
+        let Some(mut line) = self.bad.take() else {
+            return 0;
+        };
+        let ops_start = line.ops_start;
+        if line.session.is_some() && self.builder.ops.len() > ops_start {
+            if line.status == Status::Committed {
+                line.status = Status::Indeterminate;
+            }
+            if line.start.is_none() && self.timed_count == self.builder.txn_count() {
+                // It may have begun at any time; the others keep their times.
+                line.start = (self.timed_count > 0).then_some(i64::MIN);
+            }
+            if self.close(&line).is_ok() {
+                return 1;
+            }
+        }
         let ops = &mut self.builder.ops;
         ops.kinds.truncate(ops_start);
         ops.keys.truncate(ops_start);
         ops.values.truncate(ops_start);
+        0
     }
 
     fn field(&mut self, scanner: &mut Json<'_>, line: &mut Line) -> Scan<()> {
@@ -250,7 +276,8 @@ impl Reader {
         Ok(self.builder.lists.push(&self.elements))
     }
 
-    fn close(&mut self, line: &Line, ops_start: usize, at: usize) -> Scan<()> {
+    fn close(&mut self, line: &Line) -> Scan<()> {
+        let at = line.at;
         let Some(session) = line.session else {
             return Err(
                 Flaw::new(at, "expected a `session` in this line, found none")
@@ -267,7 +294,7 @@ impl Reader {
         self.timed_count += usize::from(interval.is_some());
         let session = self.builder.session(session);
         self.builder
-            .end_txn(session, line.label, line.status, interval, ops_start)
+            .end_txn(session, line.label, line.status, interval, line.ops_start)
             .map_err(|error| Flaw::new(at, error.to_string()))
     }
 }

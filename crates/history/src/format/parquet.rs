@@ -17,10 +17,14 @@ use crate::History;
 use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Reads a Parquet file. There is nothing to note: it is read whole or refused.
+/// Reads a Parquet file. There is nothing to note: it is read whole or refused. Damage of some kinds
+/// is found by a panic within, which is caught, but is seen by the panic hook.
 pub fn read(bytes: &[u8], _notes: &mut Vec<String>) -> Result<History, FormatError> {
     // The parquet crate returns errors for most damage, but asserts its way through some corrupt
-    // page headers and levels; a damaged file must never take the program down.
+    // pages and levels; a damaged file must never take the program down. Sizes are looked at before
+    // (`parquet_header`), since a failed allocation cannot be caught. A panic that is caught here has
+    // passed the program's panic hook, which prints it unless the program set another: a library
+    // must not replace the hook for everybody, and the lines do no harm beside the error.
     let read = catch_unwind(AssertUnwindSafe(|| parquet_read::read(bytes)));
     read.unwrap_or_else(|_| Err(damaged("a page contradicts its header")))
 }
@@ -36,9 +40,20 @@ pub(super) fn damaged(what: impl std::fmt::Display) -> FormatError {
         .hint("was the file copied completely? Write it again from its source")
 }
 
-/// Rows a row group has at most. It bounds the memory of writing and reading, and at this size the
-/// decoded columns stay in the cache: with 2²⁰ rows half the time went into fresh pages.
+/// Rows a row group has at most, to bound the memory of writing and reading. Reading is about as fast
+/// with larger groups, because the decode buffers are kept from group to group (`Pool`).
 pub(super) const GROUP_ROWS: usize = 1 << 17;
+
+/// Rows that a row group of a foreign file may have: its columns are decoded all at once.
+pub(super) const FOREIGN_GROUP_ROWS_MAX: usize = 1 << 26;
+
+/// Rows, or elements of lists, that a file can be believed to have. Runs of equal values cost next
+/// to nothing, so the format itself knows no limit; but every row group of this crate has 2¹⁷ rows
+/// and some thousand bytes of metadata, and the most regular history of a foreign writer has rarely
+/// more than a few rows a byte. Beyond that the file is made to fill the memory.
+pub(super) fn rows_max(file: &[u8]) -> u64 {
+    file.len() as u64 * 256
+}
 
 /// How keys, values or elements are spelled in a column.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -5,7 +5,8 @@
 //! every encoding this crate does not write, goes through the parquet crate's own reader.
 
 use super::FormatError;
-use super::parquet::damaged;
+use super::parquet::{damaged, rows_max};
+use super::parquet_header::check_pages;
 use super::parquet_pages::{self, Codes, Pool};
 use ::parquet::basic::{Compression, ConvertedType, Type};
 use ::parquet::column::page::PageReader;
@@ -194,6 +195,9 @@ impl Column<'_> {
                 self.name
             )));
         };
+        let compressed = chunk.compression() != Compression::UNCOMPRESSED;
+        check_pages(&part.bytes, compressed, rows_max(self.file))
+            .map_err(|problem| damaged(format!("column `{}`: {problem}", self.name)))?;
         let rows = usize::try_from(self.group.num_rows()).map_err(damaged)?;
         SerializedPageReader::new(Arc::new(part), chunk, rows, None).map_err(damaged)
     }

@@ -210,6 +210,23 @@ impl Group {
         })
     }
 
+    /// Whether every column has a value for every row; columns of lists in wrong places do not.
+    pub fn is_even(&self) -> bool {
+        let ints = [
+            Some(&self.sessions),
+            Some(&self.labels),
+            self.index.as_ref(),
+            self.started.as_ref(),
+            self.ended.as_ref(),
+        ];
+        let statuses = self.statuses.as_ref().map(|(_, codes)| codes.values.len());
+        let mut lengths = ints.into_iter().flatten().map(|ints| ints.values.len());
+        let count = self.kinds.values.len();
+        lengths.all(|length| length == count)
+            && [self.keys.len(), self.values.len()] == [count; 2]
+            && statuses.is_none_or(|length| length == count)
+    }
+
     /// Gives the buffers back.
     pub fn recycle(self, pool: &Pool) {
         let ints = [

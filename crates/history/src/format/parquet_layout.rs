@@ -71,9 +71,16 @@ impl Layout {
     pub fn of(history: &History) -> Layout {
         let mut keys = Span::default();
         let mut nil_key = false;
-        if let KeyTable::Named { names, .. } = history.keys() {
-            names.iter().for_each(|name| keys.add(name));
-            nil_key = names.contains(&Value::Nil);
+        match history.keys() {
+            KeyTable::Dense { .. } => keys.ints = true,
+            KeyTable::Sorted { numbers } => {
+                let ends = numbers.first().into_iter().chain(numbers.last());
+                ends.for_each(|&number| keys.add(&Value::from(number)));
+            }
+            KeyTable::Named { names, .. } => {
+                names.iter().for_each(|name| keys.add(name));
+                nil_key = names.contains(&Value::Nil);
+            }
         }
         let (mut values, mut elements) = (Span::default(), Span::default());
         let (mut unknown, mut lists, mut null_value) = (false, false, false);

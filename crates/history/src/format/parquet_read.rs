@@ -1,14 +1,15 @@
 //! Rebuilds a history from the columns of a Parquet file, row group by row group.
 
 use super::codes::{Codes, key_table};
-use super::parquet::damaged;
+use super::parquet::{FOREIGN_GROUP_ROWS_MAX, damaged, rows_max};
 use super::parquet_column::{Column, Part};
 use super::parquet_group::{Group, Source, cells};
 use super::parquet_layout::SESSIONS;
 use super::parquet_pages::Pool;
-use super::{FormatError, Place};
-use crate::{Builder, History, Interval, KeyId, Op, SessionId, Status, ValueCode};
-use ::parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader};
+use super::{FormatError, Place, too_large};
+use crate::builder::OPS_MAX;
+use crate::{Builder, History, Interval, KeyId, Op, SessionId, Status, TooLarge, ValueCode};
+use ::parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader, RowGroupMetaData};
 
 /// Reads the whole file.
 pub(super) fn read(bytes: &[u8]) -> Result<History, FormatError> {
@@ -22,6 +23,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<History, FormatError> {
     if total.and_then(|total| usize::try_from(total).ok()) != Some(rows) {
         return Err(damaged("its row groups do not add up to its rows"));
     }
+    believable(bytes, rows, groups)?;
     let mut reader = Reader::new(rows)?;
     reader.sessions(&metadata)?;
     let pool = Pool::default();
@@ -35,8 +37,32 @@ pub(super) fn read(bytes: &[u8]) -> Result<History, FormatError> {
         reader.rows(&rows)?;
         rows.recycle(&pool);
     }
-
     reader.finish()
+}
+
+/// Refuses more rows than a history can have or the file can hold, before anything is allocated.
+fn believable(bytes: &[u8], rows: usize, groups: &[RowGroupMetaData]) -> Result<(), FormatError> {
+    if rows > OPS_MAX {
+        return Err(too_large(TooLarge));
+    }
+    let rows_max = rows_max(bytes);
+    if rows as u64 > rows_max {
+        let size = bytes.len();
+        return Err(damaged(format!(
+            "it claims {rows} rows in {size} bytes, where at most {rows_max} are believed"
+        )));
+    }
+    let is_large = |group: &&RowGroupMetaData| group.num_rows() > FOREIGN_GROUP_ROWS_MAX as i64;
+    if let Some(group) = groups.iter().find(is_large) {
+        let problem = format!("a row group has {} rows", group.num_rows());
+        return Err(FormatError::new(Place::Whole, problem).hint(format!(
+            "write the file with row groups of at most {FOREIGN_GROUP_ROWS_MAX} rows"
+        )));
+    }
+    if groups.iter().any(|group| group.num_rows() < 0) {
+        return Err(damaged("a row group has a negative number of rows"));
+    }
+    Ok(())
 }
 
 fn metadata(bytes: &[u8]) -> Result<ParquetMetaData, FormatError> {
@@ -173,12 +199,7 @@ impl Reader {
 
     fn rows(&mut self, group: &Group) -> Result<(), FormatError> {
         let count = group.kinds.values.len();
-        let columns = [
-            group.sessions.values.len(),
-            group.keys.len(),
-            group.values.len(),
-        ];
-        if columns.iter().any(|&length| length != count) {
+        if !group.is_even() {
             return Err(damaged("its columns differ in length"));
         }
         let mut row = 0;

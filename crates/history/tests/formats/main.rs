@@ -1,6 +1,7 @@
 //! Every format: round trips, malformed input, detection, and files of other tools.
 
 mod awdit;
+mod bombs;
 mod cobra;
 mod damage;
 mod dbcop;

@@ -3,7 +3,9 @@
 use crate::random::{self, PLAIN, Random, Shape};
 use crate::{check_error, check_refused, corpus, load, load_good, plain, through};
 use history::format::Format;
-use history::{Builder, KeyTable, Op, OpKind, Status, UNLABELLED, Value, ValueCode};
+use history::{
+    Builder, Initial, KeyTable, Level, Op, OpKind, Status, TxnId, UNLABELLED, Value, ValueCode,
+};
 
 const TEXT: Shape = Shape {
     aborted: true,
@@ -112,7 +114,7 @@ fn malformed_lines_are_explained() {
     let table = [
         ("", "the file is empty"),
         (" \n\n", "the file is empty"),
-        ("# nothing\n", "no whole transaction"),
+        ("# nothing\n", "no whole operation"),
         ("w(1,2,3,4)\nw 1 2\n", "AWDIT"),
         (
             "w(1,2,3,4)\n-----\n",
@@ -182,23 +184,38 @@ fn every_cut_of_a_file_is_read_or_explained() {
     }
 }
 
+/// The outcomes of the transactions of a cut file, session by session.
+fn outcomes(text: &str) -> Vec<Status> {
+    let loaded = load_good(text);
+    let note = &loaded.notes[0];
+    assert!(note.contains("cut off in line 4"), "{note}");
+    assert!(note.contains("thin air"), "{note}");
+    loaded.history.txns().iter().map(|txn| txn.status).collect()
+}
+
 #[test]
-fn a_cut_recording_loses_its_last_transaction() {
-    let loaded = load_good("w(1,1,0,0)\nw(1,2,1,1)\nw(2,2,1,1)\nw(3,2,1,1");
-    assert_eq!(loaded.history.txn_count(), 1);
-    assert_eq!(loaded.history.op_count(), 1);
-    assert_eq!(loaded.notes.len(), 1);
-    assert!(
-        loaded.notes[0].contains("cut off in line 4"),
-        "{:?}",
-        loaded.notes
-    );
-    let other = load_good("w(1,1,0,0)\nw(1,2,1,1)\nw(2,2,2,2)\nw(3,2,0,");
-    assert_eq!(
-        other.history.txn_count(),
-        1,
-        "the last of session 0 and of the file go"
-    );
+fn a_cut_recording_leaves_its_last_transactions_in_doubt() {
+    use Status::{Aborted, Committed, Indeterminate};
+    let same = outcomes("w(1,1,0,0)\nw(1,2,1,1)\nw(2,2,1,1)\nw(3,2,1,1");
+    assert_eq!(same, [Committed, Indeterminate]);
+    let other = outcomes("w(1,1,0,0)\nw(1,2,1,1)\nw(2,2,2,2)\nw(3,2,0,");
+    let why = "the last of session 0 and of the file may go on";
+    assert_eq!(other, [Indeterminate, Committed, Indeterminate], "{why}");
+    let interleaved = outcomes("w(1,1,0,0)\nw(1,2,1,1)\nw(2,2,0,0)\nw(3");
+    assert_eq!(interleaved, [Indeterminate, Indeterminate]);
+    let aborted = outcomes("w(1,1,0,0)\nw(1,2,1,1)\nw(2,2,1,-1)\nw(3");
+    assert_eq!(aborted, [Committed, Committed, Aborted]);
+}
+
+#[test]
+fn a_read_of_a_transaction_that_was_cut_keeps_its_writer() {
+    let text = "w(1,1,0,0)\nr(1,5,0,1)\nw(1,5,1,2)\nw(2,7,1,";
+    let history = load_good(text).history;
+    assert_eq!(history.status(TxnId(2)), Status::Indeterminate);
+    for level in [Level::ReadCommitted, Level::Causal, Level::Serializable] {
+        let holds = history::definition::holds(&history, level, &Initial::default());
+        assert_eq!(holds.ok(), Some(true), "{level}");
+    }
 }
 
 #[test]

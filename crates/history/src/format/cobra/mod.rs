@@ -4,15 +4,15 @@
 //! letter is one byte. A read names the write it saw, so what a history takes for the value is the
 //! write id; the recorded value (a hash) decides nothing and is not kept. A write id that means
 //! another write than that of its first writer (used again, or named together with a transaction
-//! that did not write it) becomes the text `write-id@txn`, so that a read still means exactly the
-//! write it names. Keys are taken as unsigned.
+//! that did not write it), or that is 0, which elsewhere is an initial value, becomes the text
+//! `write-id@txn`, so that a read still means exactly the write it names. Keys are taken as unsigned.
 
 mod write;
 
 pub use write::write;
 
 use super::keys::NumberedKeys;
-use super::{Format, FormatError, Loaded, Place, ReadOptions, Source, quote, too_large};
+use super::{Format, FormatError, Loaded, Place, ReadOptions, Source, cut, quote, too_large};
 use crate::wide::WideInts;
 use crate::{Builder, Op, OpKind, Status, Value, ValueCode};
 
@@ -165,13 +165,13 @@ impl Reader {
             }
         }
         if at < source.bytes.len() || open.is_some() {
-            let start = open.map_or(self.builder.ops.len(), |(_, start)| start);
-            self.builder.ops.kinds.truncate(start);
-            self.builder.ops.keys.truncate(start);
-            self.builder.ops.values.truncate(start);
-            let name = source.name;
-            let note = format!("{name} is cut off; its last transaction was left out");
-            self.notes.push(note);
+            let stop = format!("{} is cut off", source.name);
+            self.notes.push(cut::note(&stop, open.is_some().into()));
+        }
+        if let Some((txn, start)) = open {
+            let status = Status::Indeterminate;
+            let ended = self.builder.end_txn(session, txn, status, None, start);
+            ended.map_err(too_large)?;
         }
         Ok(())
     }
@@ -180,7 +180,7 @@ impl Reader {
         let initial = kind == OpKind::Read && (id == INITIAL || id == ABSENT);
         let value = if initial {
             ValueCode::NIL
-        } else if self.writers.is_first(txn, id) {
+        } else if id != 0 && self.writers.is_first(txn, id) {
             self.builder.values.code_of_unsigned(id)
         } else {
             let name = format!("{id}@{txn}");

@@ -96,12 +96,10 @@ impl<'a> Writes<'a> {
         for txn in history.txn_ids() {
             for (id, op) in history.txn_ops(txn) {
                 let write = (labels[txn.index()], ids[id.index()]);
-                if op.kind == OpKind::Write
-                    && let Some((other, _)) = by_value.insert((op.key.0, op.value.0), write)
-                    && other != write.0
-                {
+                let value = (op.key.0, op.value.0);
+                if op.kind == OpKind::Write && by_value.insert(value, write).is_some() {
                     let text = history.op_text(id);
-                    let what = format!("{text} of two transactions: a read could name neither");
+                    let what = format!("{text} twice: a read could mean either");
                     return Err(refuse(Format::Cobra, what));
                 }
             }

@@ -50,28 +50,22 @@ pub(super) fn whole_lines(text: &[u8]) -> Whole {
 
 /// The transactions that may miss operations: the last one of the file and of the cut line's
 /// session; the last one of every session where sessions interleave.
-pub(super) fn dropped(rows: &Rows, cut: Fragment) -> Vec<u32> {
-    let mut dropped: Vec<u32> = rows.last().into_iter().collect();
+pub(super) fn unfinished(rows: &Rows, cut: Fragment) -> Vec<u32> {
+    let mut unfinished: Vec<u32> = rows.last().into_iter().collect();
     if rows.scattered() {
-        dropped.extend(rows.last_of_sessions());
+        unfinished.extend(rows.last_of_sessions());
     } else if let Some(session) = cut.session {
-        dropped.extend(rows.last_of(session));
+        unfinished.extend(rows.last_of(session));
     }
-    dropped.sort_unstable();
-    dropped.dedup();
-    dropped
+    unfinished
 }
 
 /// What the report says about a cut recording.
-pub(super) fn note(text: &[u8], end: usize, dropped: usize) -> String {
+pub(super) fn note(text: &[u8], end: usize, unfinished: usize) -> String {
     let line = match Place::of_offset(text, end) {
         Place::Line { line, .. } => line,
         _ => 0,
     };
-    let what = if dropped == 1 {
-        "1 transaction that may be incomplete was".to_string()
-    } else {
-        format!("{dropped} transactions that may be incomplete were")
-    };
-    format!("the recording is cut off in line {line}; {what} left out")
+    let stop = format!("the recording is cut off in line {line}");
+    crate::format::cut::note(&stop, unfinished)
 }

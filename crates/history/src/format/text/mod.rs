@@ -46,13 +46,12 @@ pub(super) fn read(text: &[u8], options: &ReadOptions) -> Result<Loaded, FormatE
     }
     let mut ops = main.ops;
     let mut notes = Vec::new();
-    let dropped = whole.fragment.map(|fragment| cut::dropped(&rows, fragment));
-    if let Some(dropped) = &dropped {
-        notes.push(cut::note(text, whole.end, dropped.len()));
+    if let Some(fragment) = whole.fragment {
+        let count = rows.doubt(&cut::unfinished(&rows, fragment));
+        notes.push(cut::note(text, whole.end, count));
     }
-    let dropped = dropped.unwrap_or_default();
-    if rows.scattered() || !dropped.is_empty() {
-        rows.gather(&mut ops, &dropped);
+    if rows.scattered() {
+        rows.gather(&mut ops);
     }
     if rows.txns.is_empty() {
         return Err(problem::empty(text));

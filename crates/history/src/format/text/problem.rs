@@ -12,13 +12,13 @@ pub(super) fn of_line(text: &[u8], bad: ChunkError) -> FormatError {
     FormatError::new(place, bad.error.problem).hint(bad.error.hint)
 }
 
-/// The error of a file without a whole transaction.
+/// The error of a file without a whole operation.
 pub(super) fn empty(text: &[u8]) -> FormatError {
     if text.iter().all(u8::is_ascii_whitespace) {
         return crate::format::empty();
     }
-    FormatError::new(Place::Whole, "there is no whole transaction in the file")
-        .hint("it holds only comments and blank lines, or it was cut off in its first transaction")
+    FormatError::new(Place::Whole, "there is no whole operation in the file")
+        .hint("it holds only comments and blank lines, or it was cut off in its first operation")
 }
 
 /// Looks up the lines in which a transaction begins, is left and continues.

@@ -197,29 +197,32 @@ impl Rows {
         self.open.map(|(_, row)| row)
     }
 
-    /// Moves the operations so that those of a transaction lie next to each other, and leaves out
-    /// the transactions of `dropped`, which ascend.
-    pub fn gather(&mut self, ops: &mut Ops, dropped: &[u32]) {
-        let pieces = self.pieces.take().unwrap_or_else(|| {
-            let whole = self.txns.iter().enumerate();
-            whole.map(|(row, txn)| (row as u32, txn.op_count)).collect()
-        });
-        let mut total = 0;
-        for (row, txn) in self.txns.iter_mut().enumerate() {
-            if dropped.binary_search(&(row as u32)).is_ok() {
-                txn.op_count = 0;
+    /// Makes transactions indeterminate, except aborted ones, and says how many.
+    pub fn doubt(&mut self, rows: &[u32]) -> usize {
+        let mut count = 0;
+        for &row in rows {
+            let status = &mut self.txns[row as usize].status;
+            if *status == Status::Committed {
+                *status = Status::Indeterminate;
+                count += 1;
             }
+        }
+        count
+    }
+
+    /// Moves the operations so that those of a transaction lie next to each other.
+    pub fn gather(&mut self, ops: &mut Ops) {
+        let Some(pieces) = self.pieces.take() else {
+            return;
+        };
+        let mut total = 0;
+        for txn in &mut self.txns {
             txn.ops_start = total;
             total += txn.op_count;
         }
         ops.kinds = moved(&ops.kinds, &pieces, &self.txns, total, OpKind::Read);
         ops.keys = moved(&ops.keys, &pieces, &self.txns, total, KeyId(0));
         ops.values = moved(&ops.values, &pieces, &self.txns, total, ValueCode::ZERO);
-        let mut row = 0;
-        self.txns.retain(|_| {
-            row += 1;
-            dropped.binary_search(&(row - 1)).is_err()
-        });
     }
 }
 
@@ -236,11 +239,9 @@ fn moved<T: Copy>(
     let mut from = 0;
     for &(row, count) in pieces {
         let count = count as usize;
-        if txns[row as usize].op_count > 0 {
-            let to = next[row as usize] as usize;
-            out[to..to + count].copy_from_slice(&column[from..from + count]);
-            next[row as usize] += count as u32;
-        }
+        let to = next[row as usize] as usize;
+        out[to..to + count].copy_from_slice(&column[from..from + count]);
+        next[row as usize] += count as u32;
         from += count;
     }
     out

@@ -1,0 +1,6 @@
+#![no_main]
+//! Reads arbitrary bytes as `isolde`.
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    isolde_fuzz::one_file(bytes, history::format::Format::Isolde);
+});
