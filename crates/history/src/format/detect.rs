@@ -129,7 +129,8 @@ fn after_empty_brackets(inner: &[u8]) -> Option<Format> {
 fn json_format(opening: &[u8], rest: &[u8]) -> Option<Format> {
     let first_line = rest.split(|&byte| byte == b'\n').next().unwrap_or(rest);
     let has = |text: &[u8], name: &[u8]| memchr::memmem::find(text, name).is_some();
-    if opening == b"{" && has_name(first_line, b"\"isolde\"") {
+    let transaction = has_name(first_line, b"\"session\"") && !has_name(first_line, b"\"type\"");
+    if opening == b"{" && (transaction || has_name(first_line, b"\"isolde\"")) {
         return Some(Format::Isolde);
     }
     if opening.starts_with(b"[[") || has(rest, b"\"params\"") || has(rest, b"\"events\"") {
