@@ -84,7 +84,7 @@ fn bytes_that_are_no_text_are_refused() {
         b"{:type :ok :process 0 :f :txn :value [[:w \"\xff\" 1]]}\n",
         &["line 1"],
     );
-    refused("zeros.txt", &[0; 4096], &["format is unknown"]);
+    refused("zeros.txt", &[0; 4096], &["only zero bytes", "hint"]);
     refused(
         "cut.txt.gz",
         &[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 1],

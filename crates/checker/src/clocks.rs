@@ -171,7 +171,10 @@ impl AllRows {
         if width * history.txn_count() * 4 > ALL_ROWS_BYTES_MAX {
             return None;
         }
-        let mut all = AllRows { width, rows: vec![0; width * history.txn_count()] };
+        let mut all = AllRows {
+            width,
+            rows: vec![0; width * history.txn_count()],
+        };
         let mut last: Vec<Option<u32>> = vec![None; width];
         let mut row = vec![0u32; width];
         for &txn in order {

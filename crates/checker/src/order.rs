@@ -115,7 +115,12 @@ pub fn schedule(observed: &Observed<'_>, forced: &ForcedEdges) -> Schedule {
         observed,
         forced,
         has_forced,
-        done: observed.taken.iter().map(|taken| !taken).chain([true]).collect(),
+        done: observed
+            .taken
+            .iter()
+            .map(|taken| !taken)
+            .chain([true])
+            .collect(),
         next: history
             .sessions()
             .map(|s| history.session_txns(s).start)
@@ -181,7 +186,11 @@ impl Scheduler<'_> {
         for (at, &link) in links.iter().enumerate().skip(*ready as usize) {
             // Reads and writes alternate at random: an operation without a writer waits for the
             // spare entry, which is done, so that the branch below is almost never taken.
-            let writer = if Link::is_txn(link) { link as usize } else { nothing };
+            let writer = if Link::is_txn(link) {
+                link as usize
+            } else {
+                nothing
+            };
             if !self.done[writer] {
                 *ready = at as u32;
                 return Some(link);

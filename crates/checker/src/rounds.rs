@@ -47,7 +47,15 @@ pub fn known_edges(observed: &Observed<'_>) -> ForcedEdges {
     };
     let taken =
         |edge: &Forced| observed.taken[edge.to as usize] && observed.taken[edge.from as usize];
-    ForcedEdges::new(observed.known.iter().enumerate().map(edge).filter(taken).collect())
+    ForcedEdges::new(
+        observed
+            .known
+            .iter()
+            .enumerate()
+            .map(edge)
+            .filter(taken)
+            .collect(),
+    )
 }
 
 /// Decides a rule; see the module's text. `first` is a schedule along so ∪ wr ∪ known orders.
@@ -57,7 +65,10 @@ pub fn decide(
     first: &Schedule,
     budget: &Budget<'_>,
 ) -> Result<Decision, Limit> {
-    let mut found = Contradictions { forced: known_edges(observed), initial: Vec::new() };
+    let mut found = Contradictions {
+        forced: known_edges(observed),
+        initial: Vec::new(),
+    };
     if !first.complete {
         return Ok(Decision::Violated(found));
     }

@@ -33,7 +33,11 @@ const LARGE: usize = 64;
 /// Calls `found` for every forced edge of a rule that reads give directly.
 pub fn direct_edges(observed: &Observed<'_>, rule: Rule, found: &mut Found<'_>) {
     let mut direct = DirectEdges::new(observed, rule);
-    for reader in observed.history.txn_ids().filter(|txn| observed.taken[txn.index()]) {
+    for reader in observed
+        .history
+        .txn_ids()
+        .filter(|txn| observed.taken[txn.index()])
+    {
         direct.reader(reader, found);
     }
 }
@@ -75,7 +79,13 @@ impl<'a> DirectEdges<'a> {
                 let to = observed.links[op as usize];
                 if to != t2 && self.visible.sees(t2, op, None) {
                     let direct = self.visible.read_of_other_key(t2, key).is_some();
-                    found(Forced { to, from: t2, read: op, reader: reader.0, direct });
+                    found(Forced {
+                        to,
+                        from: t2,
+                        read: op,
+                        reader: reader.0,
+                        direct,
+                    });
                 }
             });
         }

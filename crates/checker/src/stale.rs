@@ -59,7 +59,14 @@ impl<'a> StaleReads<'a> {
             Rule::Causal => Method::Walk,
             _ => Method::LookUp,
         };
-        StaleReads { observed, rule, method, rows: None, round: 0, all_writers: None }
+        StaleReads {
+            observed,
+            rule,
+            method,
+            rows: None,
+            round: 0,
+            all_writers: None,
+        }
     }
 
     /// Whether a read looked at needs no second look.
@@ -94,7 +101,16 @@ impl<'a> StaleReads<'a> {
         let place = places(observed, current);
         let (method, rows) = (self.method, self.rows.as_ref());
         let edges = Vec::new();
-        let mut search = Search { observed, method, rows, place, writers, visible, direct, edges };
+        let mut search = Search {
+            observed,
+            method,
+            rows,
+            place,
+            writers,
+            visible,
+            direct,
+            edges,
+        };
         search.all(current, stale, budget, &mut found)?;
         found.forced = ForcedEdges::new(search.edges);
         if search.writers.are_of_all_keys() {
@@ -112,7 +128,11 @@ impl<'a> StaleReads<'a> {
         }
         let keys = &self.observed.history.ops().keys;
         let stale_keys = stale.iter().map(|stale| keys[stale.op as usize].0);
-        Writers::of_keys(self.observed, stale_keys, in_order.then_some(&current.order[..]))
+        Writers::of_keys(
+            self.observed,
+            stale_keys,
+            in_order.then_some(&current.order[..]),
+        )
     }
 }
 
@@ -145,7 +165,9 @@ impl Search<'_> {
         let mut groups = stale.chunk_by(|a, b| a.reader == b.reader);
         if self.method == Method::Walk {
             let mut group = groups.next();
-            let last = stale.last().map_or(0, |stale| self.place[stale.reader as usize]);
+            let last = stale
+                .last()
+                .map_or(0, |stale| self.place[stale.reader as usize]);
             let order = &current.order[..last as usize + 1];
             let observed = self.observed;
             return clocks::walk(observed, order, None, budget, |txn, row, rows| {
@@ -155,7 +177,11 @@ impl Search<'_> {
                     self.visible.begin(txn);
                     for &read in stale {
                         let version = observed.links[read.op as usize];
-                        let version_row = if Link::is_txn(version) { rows.kept(version) } else { None };
+                        let version_row = if Link::is_txn(version) {
+                            rows.kept(version)
+                        } else {
+                            None
+                        };
                         self.look_up_by_clock(read, row, version_row, found);
                     }
                     group = groups.next();
@@ -182,7 +208,11 @@ impl Search<'_> {
             return self.large_reader(stale, found);
         }
         if self.method == Method::Search {
-            let oldest = stale.iter().map(|read| self.place_read(read)).min().flatten();
+            let oldest = stale
+                .iter()
+                .map(|read| self.place_read(read))
+                .min()
+                .flatten();
             self.visible.search_ancestors(&self.place, oldest);
         }
         for &read in stale {
@@ -213,7 +243,13 @@ impl Search<'_> {
             return;
         }
         let direct = self.visible.read_of_other_key(from, key).is_some();
-        self.edges.push(Forced { to, from, read: stale.op, reader: stale.reader, direct });
+        self.edges.push(Forced {
+            to,
+            from,
+            read: stale.op,
+            reader: stale.reader,
+            direct,
+        });
     }
 
     /// Newest first; an older writer of a session already found adds nothing.
@@ -254,7 +290,11 @@ impl Search<'_> {
             let (mine, others) = rest.split_at(len);
             rest = others;
             let known = mine.partition_point(|&txn| txn < row[session.index()]);
-            let last = mine[..known].iter().rev().copied().find(|&txn| txn != stale.reader);
+            let last = mine[..known]
+                .iter()
+                .rev()
+                .copied()
+                .find(|&txn| txn != stale.reader);
             let implied = |t2: u32| version_row.is_some_and(|row| row[session.index()] > t2);
             seen.extend(last.filter(|&t2| t2 != version && !implied(t2)));
         }
@@ -284,7 +324,9 @@ impl Search<'_> {
         let history = self.observed.history;
         let key = history.ops().keys[stale.op as usize].0;
         let session = history.session_txns(history.session_of(TxnId(stale.reader)));
-        let last = self.writers.last_in_session(key, session.start, stale.reader);
+        let last = self
+            .writers
+            .last_in_session(key, session.start, stale.reader);
         self.add_if_seen(stale, last, found);
     }
 
@@ -306,7 +348,10 @@ impl Search<'_> {
         let edges = &mut self.edges;
         self.direct.reader(TxnId(stale[0].reader), &mut |edge| {
             if edge.to == Link::INITIAL {
-                let read = StaleRead { op: edge.read, reader: edge.reader };
+                let read = StaleRead {
+                    op: edge.read,
+                    reader: edge.reader,
+                };
                 found.initial.push((read, edge.from));
             } else {
                 edges.push(edge);

@@ -114,7 +114,9 @@ impl<'a> Visible<'a> {
         while let Some(txn) = self.stack.pop() {
             let history = self.observed.history;
             let start = history.session_txns(history.session_of(TxnId(txn))).start;
-            let so = (start..txn).rev().find(|&t| self.observed.taken[t as usize]);
+            let so = (start..txn)
+                .rev()
+                .find(|&t| self.observed.taken[t as usize]);
             let links = &self.observed.links[history.op_range(TxnId(txn))];
             let reads = links.iter().copied().filter(|&link| Link::is_txn(link));
             for before in so.into_iter().chain(reads) {

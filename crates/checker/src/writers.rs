@@ -74,12 +74,20 @@ impl Writers {
                 by_place[ends[slot] as usize..starts[slot + 1] as usize].fill(u32::MAX);
             }
         }
-        Writers { slots: Slots::Some(slots), starts, by_number, by_place }
+        Writers {
+            slots: Slots::Some(slots),
+            starts,
+            by_number,
+            by_place,
+        }
     }
 
     /// The writers of all keys, by number.
     pub fn of_all_keys(observed: &Observed<'_>) -> Writers {
-        let taken = observed.history.txn_ids().filter(|txn| observed.taken[txn.index()]);
+        let taken = observed
+            .history
+            .txn_ids()
+            .filter(|txn| observed.taken[txn.index()]);
         let mut starts = vec![0u32; observed.history.keys().limit() + 1];
         for txn in taken.clone() {
             for (_, key) in observed.writes(txn) {
@@ -97,7 +105,12 @@ impl Writers {
                 next[key.index()] += 1;
             }
         }
-        Writers { slots: Slots::AllKeys, starts, by_number, by_place: Vec::new() }
+        Writers {
+            slots: Slots::AllKeys,
+            starts,
+            by_number,
+            by_place: Vec::new(),
+        }
     }
 
     /// Whether these are the writers of all keys.

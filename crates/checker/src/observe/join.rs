@@ -123,7 +123,11 @@ fn scatter(
     let history = observed.history;
     let ops = history.ops();
     for txn in history.txn_ids() {
-        let special = if history.status(txn) == Status::Committed { 0 } else { SPECIAL };
+        let special = if history.status(txn) == Status::Committed {
+            0
+        } else {
+            SPECIAL
+        };
         let span = history.op_range(txn);
         let columns = ops.kinds[span.clone()]
             .iter()
@@ -135,14 +139,26 @@ fn scatter(
             let is_read = link == Link::PENDING;
             let bucket = (hash(key.0, value.0) >> buckets.shift) as usize;
             let inside = range.contains(&bucket);
-            let local = if inside { bucket - range.start } else { outside };
+            let local = if inside {
+                bucket - range.start
+            } else {
+                outside
+            };
             let place = &mut next[2 * local + usize::from(!is_write)];
-            let hidden = if link == Link::WRITE { special } else { SPECIAL };
+            let hidden = if link == Link::WRITE {
+                special
+            } else {
+                SPECIAL
+            };
             let op = (span.start + at) as u32;
             let tag = if is_write { txn.0 | hidden } else { op };
             let wanted = inside & (is_write | is_read);
             let slot = if wanted { *place } else { total };
-            buffer[slot] = Entry { key: key.0, value: value.0, tag };
+            buffer[slot] = Entry {
+                key: key.0,
+                value: value.0,
+                tag,
+            };
             *place += usize::from(wanted);
         }
     }
