@@ -119,6 +119,11 @@ fn open(name: &str) -> Result<Vec<(String, Bytes)>, Failure> {
                 files.push((file, map(&path)?));
             }
         }
+        if files.is_empty() {
+            let problem = "there is no file in this directory\n  hint: a directory is read as \
+                           Cobra's logs, one file T<n>.log a session";
+            return Err(Failure::with(name, problem));
+        }
         files.sort_by(|(a, _), (b, _)| a.cmp(b));
     } else {
         files.push((name.to_string(), map(path)?));

@@ -30,7 +30,7 @@ impl Limits {
             return Some(format!("timeout of {} s", timeout.as_secs_f64()));
         }
         let memory_bytes = self.memory_bytes?;
-        let used = resident_bytes()?;
+        let used = own_bytes()?;
         (used > memory_bytes).then(|| memory_text(used, memory_bytes))
     }
 
@@ -46,9 +46,16 @@ impl Limits {
         (needed > memory_bytes).then(|| memory_text(needed, memory_bytes))
     }
 
-    /// When the time is over, if there is a limit.
-    pub fn deadline(&self) -> Option<Instant> {
-        self.timeout.map(|timeout| self.started + timeout)
+    /// Whether there is anything to watch.
+    pub fn exist(&self) -> bool {
+        self.timeout.is_some() || self.memory_bytes.is_some()
+    }
+
+    /// Whether so much more memory is in use than allowed that the system should not wait for the
+    /// stage at work to notice.
+    pub fn far_beyond_memory(&self) -> bool {
+        let far = |allowed: u64| allowed + allowed / 4 + (64 << 20);
+        matches!((self.memory_bytes, own_bytes()), (Some(allowed), Some(used)) if used > far(allowed))
     }
 }
 
@@ -61,9 +68,11 @@ fn memory_text(needed: u64, allowed: u64) -> String {
     )
 }
 
-/// The memory this process occupies, where the system tells.
-fn resident_bytes() -> Option<u64> {
+/// The memory this process occupies, where the system tells. Pages of a mapped file do not count:
+/// the system takes them back whenever it needs them.
+fn own_bytes() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/self/statm").ok()?;
-    let pages: u64 = text.split_whitespace().nth(1)?.parse().ok()?;
-    Some(pages * 4096)
+    let mut pages = text.split_whitespace().skip(1).map(str::parse::<u64>);
+    let (resident, shared) = (pages.next()?.ok()?, pages.next()?.ok()?);
+    Some(resident.saturating_sub(shared) * 4096)
 }

@@ -8,6 +8,7 @@ mod limits;
 mod output;
 mod progress;
 mod report;
+mod watchdog;
 
 use args::{Arguments, Command};
 use clap::Parser;

@@ -15,10 +15,17 @@ struct State {
     finished: AtomicBool,
 }
 
+impl State {
+    fn current_stage(&self) -> String {
+        let stage = self.stage.lock().map(|stage| stage.clone());
+        stage.unwrap_or_default()
+    }
+}
+
 /// A line that tells the stage, from the first second on.
 pub struct Progress {
     state: Arc<State>,
-    printer: Option<JoinHandle<()>>,
+    printer: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl Progress {
@@ -29,7 +36,10 @@ impl Progress {
             let state = Arc::clone(&state);
             std::thread::spawn(move || print(&state))
         });
-        Progress { state, printer }
+        Progress {
+            state,
+            printer: Mutex::new(printer),
+        }
     }
 
     /// A stage begins.
@@ -42,11 +52,7 @@ impl Progress {
 
     /// The stage that runs now.
     pub fn current_stage(&self) -> String {
-        self.state
-            .stage
-            .lock()
-            .map(|stage| stage.clone())
-            .unwrap_or_default()
+        self.state.current_stage()
     }
 
     /// So many bytes of so many are read.
@@ -54,16 +60,22 @@ impl Progress {
         self.state.bytes_done.store(done, Ordering::Relaxed);
         self.state.bytes_total.store(total, Ordering::Relaxed);
     }
-}
 
-impl Drop for Progress {
-    fn drop(&mut self) {
+    /// Nothing more is printed from now on, and the line is gone.
+    pub fn finish(&self) {
         self.state.finished.store(true, Ordering::Relaxed);
-        if let Some(printer) = self.printer.take() {
+        let printer = self.printer.lock().ok().and_then(|mut slot| slot.take());
+        if let Some(printer) = printer {
             printer.thread().unpark();
             // The printer only prints; a panic in it would lose nothing.
             let _ = printer.join();
         }
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.finish();
     }
 }
 
@@ -72,11 +84,7 @@ fn print(state: &State) {
     let mut shown = false;
     while !state.finished.load(Ordering::Relaxed) {
         if started.elapsed() >= Duration::from_secs(1) {
-            let stage = state
-                .stage
-                .lock()
-                .map(|stage| stage.clone())
-                .unwrap_or_default();
+            let stage = state.current_stage();
             let total = state.bytes_total.load(Ordering::Relaxed);
             let share = match total {
                 0 => String::new(),

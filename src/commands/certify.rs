@@ -6,9 +6,10 @@ use crate::input::{self, LoadError};
 use crate::limits::Limits;
 use crate::output;
 use crate::progress::Progress;
-use history::{LevelResult, certificate, certify};
+use history::{LevelResult, Verdict, certificate, certify};
 
-/// Re-checks every verdict of a certificate; a refused one is exit code 1.
+/// Re-checks every verdict of a certificate; a refused one is exit code 1, and one without evidence
+/// (unknown) exit code 3.
 pub fn run(args: &CertifyArgs) -> Result<Exit, Failure> {
     let progress = Progress::start();
     let limits = Limits::new(None, None);
@@ -26,6 +27,13 @@ pub fn run(args: &CertifyArgs) -> Result<Exit, Failure> {
     let mut lines = String::new();
     for result in &evidence.results {
         let LevelResult { level, verdict } = result;
+        if let Verdict::Unknown(limit) = verdict {
+            exit = exit.and(Exit::Unknown);
+            lines.push_str(&format!(
+                "unknown    {level}: nothing to certify: {limit}\n"
+            ));
+            continue;
+        }
         match certify::certify(&loaded.history, &evidence.initial, result) {
             Ok(()) => {
                 lines.push_str(&format!("certified  {level}: {}\n", verdict.name()));

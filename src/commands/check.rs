@@ -7,6 +7,7 @@ use crate::limits::Limits;
 use crate::output;
 use crate::progress::Progress;
 use crate::report::{self, Report};
+use crate::watchdog::{Dismissal, Watchdog};
 use checker::{Budget, Checked, Options};
 use history::{Initial, Level, LevelResult, Verdict};
 
@@ -18,8 +19,8 @@ pub fn run(args: &CheckArgs) -> Result<Exit, Failure> {
         ));
     }
     let mut exit = Exit::Holds;
-    for file in &args.files {
-        exit = exit.and(match check_file(args, file) {
+    for place in 0..args.files.len() {
+        exit = exit.and(match check_watched(args, place, exit) {
             Ok(exit) => exit,
             Err(failure) => {
                 output::error(&failure.0);
@@ -30,41 +31,92 @@ pub fn run(args: &CheckArgs) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
-fn check_file(args: &CheckArgs, file: &str) -> Result<Exit, Failure> {
+/// Checks one file, with a watchdog if there are limits; `so_far` is the exit of the files before.
+fn check_watched(args: &CheckArgs, place: usize, so_far: Exit) -> Result<Exit, Failure> {
     let limits = Limits::new(args.timeout, args.memory);
     let progress = Progress::start();
-    let levels = if args.levels.is_empty() {
+    let watchdog = Watchdog::new(&limits);
+    std::thread::scope(|scope| {
+        let dismissal = watchdog.dismissal();
+        if limits.exist() {
+            scope.spawn(|| {
+                watchdog.watch(|limit| give_up(args, place, so_far, &limit, &progress));
+            });
+        }
+        check_file(args, &args.files[place], &limits, &progress, dismissal)
+    })
+}
+
+fn levels_asked(args: &CheckArgs) -> Vec<Level> {
+    if args.levels.is_empty() {
         Level::WEAK.to_vec()
     } else {
         args.levels.clone()
-    };
-    let loaded = match input::load(file, args.read.format, &limits, &progress) {
+    }
+}
+
+fn check_file(
+    args: &CheckArgs,
+    file: &str,
+    limits: &Limits,
+    progress: &Progress,
+    dismissal: Dismissal<'_, '_>,
+) -> Result<Exit, Failure> {
+    let levels = levels_asked(args);
+    let loaded = match input::load(file, args.read.format, limits, progress) {
         Ok(loaded) => loaded,
         Err(LoadError::Failure(failure)) => return Err(failure),
         Err(LoadError::Limit(reason)) => {
-            drop(progress);
-            let answers = levels
-                .iter()
-                .map(|&level| unknown(level, &reason))
-                .collect::<Vec<_>>();
-            return print(args, &Report::without_history(file, &answers));
+            drop(dismissal);
+            progress.finish();
+            return print_unknown(args, file, &reason);
         }
     };
     let initial = &args.read.initial;
-    let answers = check_history(&loaded.history, &levels, initial, &limits, &progress);
-    drop(progress);
+    let answers = check_history(&loaded.history, &levels, initial, limits, progress);
+    drop(dismissal);
+    progress.finish();
     for text in &loaded.notes {
         output::note(&format!("{file}: {text}"));
     }
+    let report = Report::new(file, &loaded, &answers, args.levels.is_empty());
+    let exit = print(args, &report)?;
     if let Some(path) = &args.certificate {
         let results: Vec<LevelResult> =
             answers.iter().map(|answer| answer.result.clone()).collect();
         write_certificate(path, &loaded.history, initial, &results)?;
     }
-    print(
-        args,
-        &Report::new(file, &loaded, &answers, args.levels.is_empty()),
-    )
+    Ok(exit)
+}
+
+/// Ends the process: the file at `place` takes more than the limits allow, and nothing of what
+/// works on it asks.
+fn give_up(args: &CheckArgs, place: usize, so_far: Exit, limit: &str, progress: &Progress) {
+    let reason = format!("{limit} (stage: {})", progress.current_stage());
+    progress.finish();
+    let mut exit = so_far.and(Exit::Unknown);
+    for (file, reason) in args.files[place..]
+        .iter()
+        .zip(std::iter::once(reason).chain(std::iter::repeat(
+            "not reached: a file before it passed a limit".to_string(),
+        )))
+    {
+        exit = exit.and(
+            print_unknown(args, file, &reason).unwrap_or_else(|failure| {
+                output::error(&failure.0);
+                Exit::BadInput
+            }),
+        );
+    }
+    std::process::exit(i32::from(exit.code()));
+}
+
+fn print_unknown(args: &CheckArgs, file: &str, reason: &str) -> Result<Exit, Failure> {
+    let answers: Vec<Checked> = levels_asked(args)
+        .into_iter()
+        .map(|level| unknown(level, reason))
+        .collect();
+    print(args, &Report::without_history(file, &answers))
 }
 
 /// Asks the checker within the limits.

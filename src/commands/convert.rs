@@ -50,7 +50,8 @@ pub fn output_format(output: &str, told: Option<Format>) -> Result<Format, Failu
 }
 
 /// Writes a history to a file, a directory, or standard output (`-`). A file appears only when it
-/// is complete: it is written under another name first.
+/// is complete: it is written under another name first, unless it is a pipe or a device, which
+/// must not be replaced.
 pub fn write(history: &History, output: &str, format: Format) -> Result<(), Failure> {
     let failure = |error: WriteError| Failure::with(output, error);
     if format == Format::Cobra {
@@ -65,21 +66,25 @@ pub fn write(history: &History, output: &str, format: Format) -> Result<(), Fail
             other => other.map_err(failure),
         };
     }
+    let is_special = std::fs::metadata(output).is_ok_and(|metadata| !metadata.is_file());
+    if is_special {
+        return write_file(history, output, format).map_err(failure);
+    }
     let partial = format!("{output}.partial");
-    let result = File::create(&partial)
-        .map_err(WriteError::Io)
-        .and_then(|file| {
-            let mut out = BufWriter::with_capacity(1 << 20, file);
-            format::write(history, format, &mut out)?;
-            out.flush()?;
-            std::fs::rename(&partial, output)?;
-            Ok(())
-        });
+    let result = write_file(history, &partial, format)
+        .and_then(|()| std::fs::rename(&partial, output).map_err(WriteError::Io));
     result.map_err(|error| {
         // What was written so far is of no use; if it cannot be removed, nothing is lost.
         let _ = std::fs::remove_file(&partial);
         failure(error)
     })
+}
+
+fn write_file(history: &History, path: &str, format: Format) -> Result<(), WriteError> {
+    let mut out = BufWriter::with_capacity(1 << 20, File::create(path)?);
+    format::write(history, format, &mut out)?;
+    out.flush()?;
+    Ok(())
 }
 
 fn write_directory(history: &History, output: &str) -> Result<(), Failure> {

@@ -9,11 +9,17 @@ use crate::progress::Progress;
 use crate::report::{self, Report};
 use checker::Checked;
 use history::format::{Format, Loaded};
-use history::{Initial, Level, Verdict};
+use history::{AnomalyKind, Initial, Level, Verdict};
 use workload::{Config, Datatype, Distribution, generate};
 
 /// Generates, writes, and checks as asked.
 pub fn run(args: &GenerateArgs) -> Result<Exit, Failure> {
+    if args.check && args.output.as_deref() == Some("-") {
+        return Err(Failure(
+            "--check prints its report to standard output, so --output has to be a file"
+                .to_string(),
+        ));
+    }
     let format = match &args.output {
         Some(output) => Some(convert::output_format(output, args.to)?),
         None => None,
@@ -44,10 +50,16 @@ pub fn run(args: &GenerateArgs) -> Result<Exit, Failure> {
         format: format.unwrap_or(Format::Isolde),
         notes: Vec::new(),
     };
-    output::print(&report::text::render(&Report::new(
-        name, &loaded, &answers, true,
-    )))?;
-    Ok(expected(args, &answers))
+    let report = Report {
+        shows_format: format.is_some(),
+        ..Report::new(name, &loaded, &answers, true)
+    };
+    let (exit, conclusion) = expected(args, &answers);
+    output::print(&format!(
+        "{}\n{conclusion}\n",
+        report::text::render(&report)
+    ))?;
+    Ok(exit)
 }
 
 fn config(args: &GenerateArgs) -> Config {
@@ -75,23 +87,31 @@ fn config(args: &GenerateArgs) -> Config {
     }
 }
 
-/// Whether the checker found what was asked for: every planted anomaly, and, without any, no
-/// violation of what the simulated store gives.
-fn expected(args: &GenerateArgs, answers: &[Checked]) -> Exit {
+/// Whether the checker found what was asked for, and a sentence that says so: every planted
+/// anomaly, and, without any, no violation of what the simulated store gives.
+fn expected(args: &GenerateArgs, answers: &[Checked]) -> (Exit, String) {
     let found = |answer: &Checked| match &answer.result.verdict {
         Verdict::Violated(anomalies) => anomalies.iter().map(|anomaly| anomaly.kind).collect(),
         _ => Vec::new(),
     };
-    let kinds: Vec<_> = answers.iter().flat_map(found).collect();
-    let planted = args.anomalies.iter().all(|kind| kinds.contains(kind));
-    let clean = !args.anomalies.is_empty()
-        || answers.iter().all(|answer| {
-            !args.level.implies(answer.result.level)
-                || matches!(answer.result.verdict, Verdict::Holds(_))
-        });
-    if planted && clean {
-        Exit::Holds
+    let kinds: Vec<AnomalyKind> = answers.iter().flat_map(found).collect();
+    let missed = names(args.anomalies.iter().filter(|kind| !kinds.contains(kind)));
+    let promised = |answer: &&Checked| args.level.implies(answer.result.level);
+    let held = |answer: &Checked| matches!(answer.result.verdict, Verdict::Holds(_));
+    if !missed.is_empty() {
+        (Exit::Violated, format!("planted but not found: {missed}"))
+    } else if !args.anomalies.is_empty() {
+        let planted = names(args.anomalies.iter());
+        (Exit::Holds, format!("planted and found: {planted}"))
+    } else if answers.iter().filter(promised).all(held) {
+        let sentence = format!("as expected: nothing found that {} forbids", args.level);
+        (Exit::Holds, sentence)
     } else {
-        Exit::Violated
+        let sentence = format!("not as expected: the simulated store gives {}", args.level);
+        (Exit::Violated, sentence)
     }
+}
+
+fn names<'a>(kinds: impl Iterator<Item = &'a AnomalyKind>) -> String {
+    kinds.map(|kind| kind.name()).collect::<Vec<_>>().join(", ")
 }

@@ -18,6 +18,8 @@ pub struct Report<'a> {
     pub answers: &'a [Checked],
     /// Whether the user asked "which levels?" and not about certain ones.
     pub all_levels: bool,
+    /// Whether the history was read from or written to a file, which has a format.
+    pub shows_format: bool,
 }
 
 impl<'a> Report<'a> {
@@ -33,6 +35,7 @@ impl<'a> Report<'a> {
             loaded: Some(loaded),
             answers,
             all_levels,
+            shows_format: true,
         }
     }
 
@@ -43,6 +46,7 @@ impl<'a> Report<'a> {
             loaded: None,
             answers,
             all_levels: false,
+            shows_format: false,
         }
     }
 

@@ -1,6 +1,7 @@
 //! The answers for people: the verdict first, then the reason.
 
 use super::Report;
+use crate::exit::Exit;
 use history::format::Loaded;
 use history::{Anomaly, Edge, History, Level, TxnId, Verdict};
 use std::fmt::Write;
@@ -32,12 +33,15 @@ fn header(text: &mut String, report: &Report<'_>) -> std::fmt::Result {
         };
         write!(
             text,
-            ": {}, {}, {}, {} ({format})",
+            ": {}, {}, {}, {}",
             count(history.session_count(), "session"),
             count(history.txn_count(), "transaction"),
             count(history.op_count(), "operation"),
             count(history.key_count(), "key"),
         )?;
+        if report.shows_format {
+            write!(text, " ({format})")?;
+        }
     }
     text.push('\n');
     Ok(())
@@ -67,6 +71,7 @@ fn verdicts(text: &mut String, report: &Report<'_>) -> std::fmt::Result {
                 .join(", ")
         };
         match &strongest[..] {
+            [] if report.exit() == Exit::Unknown => writeln!(text, "no level is decided")?,
             [] => writeln!(text, "no level holds")?,
             levels => writeln!(text, "strongest that hold: {BOLD}{}{PLAIN}", names(levels))?,
         }
@@ -166,7 +171,7 @@ fn operations(history: &History, txn: TxnId) -> String {
         line.push(' ');
         left -= 1;
     }
-    line
+    line.trim_end().to_string()
 }
 
 /// Breaks a text into lines at spaces.

@@ -32,9 +32,9 @@ const FOREIGN: &[(&str, &[&str])] = &[
     ("zstd", &["crates/history/src/format/compress.rs"]),
     ("memmap2", &["src/input.rs"]),
     ("parquet", PARQUET),
-    ("bytes", PARQUET),
+    ("bytes", &["crates/history/src/format/parquet_column.rs"]),
     ("clap", &["src/args.rs", "src/main.rs"]),
-    ("anstream", ANYWHERE),
+    ("anstream", &["src/output.rs"]),
     ("serde_json", ANYWHERE),
     ("serde", ANYWHERE),
     ("memchr", ANYWHERE),
@@ -45,6 +45,7 @@ const FOREIGN: &[(&str, &[&str])] = &[
 const PARQUET: &[&str] = &[
     "crates/history/src/format/mod.rs",
     "crates/history/src/format/parquet_column.rs",
+    "crates/history/src/format/parquet_group.rs",
     "crates/history/src/format/parquet_layout.rs",
     "crates/history/src/format/parquet_pages.rs",
     "crates/history/src/format/parquet_read.rs",
@@ -268,9 +269,21 @@ fn the_gate_runs_what_the_readme_says() {
         .find(|line| line.starts_with("cargo test"))
         .expect("README.md has a line with the test command, beginning with: cargo test");
     let command = command.split('#').next().unwrap_or(command).trim();
-    assert!(
-        gate.contains(command),
-        "Let .ci/run contain the README's test command: {command}"
+    let setting_up = |line: &&str| {
+        line.is_empty()
+            || ["#", "set ", "cd "]
+                .iter()
+                .any(|start| line.starts_with(start))
+    };
+    let run: Vec<&str> = gate
+        .lines()
+        .map(str::trim)
+        .filter(|line| !setting_up(line))
+        .collect();
+    assert_eq!(
+        run,
+        [command],
+        "Let .ci/run call the README's test command and nothing else."
     );
 }
 

@@ -7,6 +7,9 @@ use super::{Format, FormatError, Place, Source, empty, quote};
 /// How much of a file is looked at.
 const HEAD: usize = 64 << 10;
 
+/// The length of dbcop's binary file without sessions and texts, which is all zeros.
+const DBCOP_EMPTY: usize = 72;
+
 /// The format of a file, or of the files of a directory, by content.
 pub fn detect(sources: &[Source]) -> Result<Format, FormatError> {
     if sources.iter().all(|source| source.bytes.is_empty()) {
@@ -30,6 +33,12 @@ pub fn detect(sources: &[Source]) -> Result<Format, FormatError> {
         return Ok(Format::Parquet);
     }
     let head = &bytes[..bytes.len().min(HEAD)];
+    if head.len() > DBCOP_EMPTY && head.iter().all(|&byte| byte == 0) {
+        return Err(
+            FormatError::new(Place::Byte(0), "there are only zero bytes")
+                .hint("was the recording lost in a crash, or the file never filled?"),
+        );
+    }
     of_text(head)
         .or_else(|| is_dbcop_bincode(bytes).then_some(Format::DbcopBincode))
         .ok_or_else(|| unknown(head))
@@ -129,7 +138,8 @@ fn after_empty_brackets(inner: &[u8]) -> Option<Format> {
 fn json_format(opening: &[u8], rest: &[u8]) -> Option<Format> {
     let first_line = rest.split(|&byte| byte == b'\n').next().unwrap_or(rest);
     let has = |text: &[u8], name: &[u8]| memchr::memmem::find(text, name).is_some();
-    if opening == b"{" && has_name(first_line, b"\"isolde\"") {
+    let transaction = has_name(first_line, b"\"session\"") && !has_name(first_line, b"\"type\"");
+    if opening == b"{" && (transaction || has_name(first_line, b"\"isolde\"")) {
         return Some(Format::Isolde);
     }
     if opening.starts_with(b"[[") || has(rest, b"\"params\"") || has(rest, b"\"events\"") {

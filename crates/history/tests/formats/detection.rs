@@ -4,7 +4,7 @@ use history::format::{Format, Source, decompress, detect};
 use std::io::Write;
 
 /// What a file holds, and its format.
-const KNOWN: [(&[u8], Format); 32] = [
+const KNOWN: [(&[u8], Format); 33] = [
     (b"r(1,2,3,4)\n", Format::Text),
     (b"\n  W (1,2,3,4)", Format::Text),
     (b"# a comment\nw(1,2,3,4)", Format::Text),
@@ -53,6 +53,7 @@ const KNOWN: [(&[u8], Format); 32] = [
         Format::Isolde,
     ),
     (b"{ \"isolde\": 1, \"data\": 2}", Format::Isolde),
+    (b"{\"session\": 0, \"ops\": []}\n", Format::Isolde),
     (b"PAR1\x15\x04", Format::Parquet),
     (&[0; 64], Format::DbcopBincode),
 ];

@@ -1,0 +1,122 @@
+//! `convert`: lossless, or refused.
+
+use super::{Folder, corpus, isolde, isolde_reading};
+use history::format::Format;
+
+/// What a format's file is called here.
+fn file_name(format: Format) -> String {
+    let ending = format.extensions().first().unwrap_or(&"logs");
+    format!("{}.{ending}", format.name())
+}
+
+fn convert(from: &str, to: &str, format: Format) -> super::Run {
+    isolde(&["convert", from, to, "--to", format.name()])
+}
+
+/// From every format to every other and back to JSON lines: the same operations.
+#[test]
+fn every_format_converts_to_every_other() {
+    let folder = Folder::new("all-to-all");
+    let lines = |file: &str| {
+        isolde(&["convert", file, "-", "--to", "awdit"])
+            .exits(0)
+            .out
+    };
+    let expected = lines(&corpus("formats/same.txt"));
+    for first in Format::all() {
+        let one = folder.path(&file_name(first));
+        convert(&corpus("formats/same.txt"), &one, first).exits(0);
+        for second in Format::all() {
+            let two = folder.path(&format!("{}-{}", first.name(), file_name(second)));
+            convert(&one, &two, second).exits(0);
+            assert_eq!(lines(&two), expected, "{first} to {second}");
+        }
+    }
+}
+
+#[test]
+fn what_a_format_cannot_hold_is_refused() {
+    let folder = Folder::new("cannot-hold");
+    let keeps_all = [
+        Format::Isolde,
+        Format::Parquet,
+        Format::JepsenEdn,
+        Format::JepsenJson,
+    ];
+    for (name, what) in [
+        ("lists/lost-update.jsonl", "list"),
+        ("outcomes/indeterminate-read.jsonl", "indeterminate"),
+    ] {
+        for format in Format::all() {
+            let out = folder.path(&format!("{what}-{}", file_name(format)));
+            let run = convert(&corpus(name), &out, format);
+            if keeps_all.contains(&format) {
+                run.exits(0);
+                let verdict = |file: &str| isolde(&["check", file]).code;
+                assert_eq!(verdict(&out), verdict(&corpus(name)), "{name} as {format}");
+            } else {
+                run.exits(2).complains(&[&out]);
+                assert!(
+                    !std::path::Path::new(&out).is_file(),
+                    "{out} was left behind"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn verdicts_survive_a_conversion() {
+    let folder = Folder::new("verdicts-survive");
+    let verdicts = |file: &str| {
+        let json = isolde(&["check", "--json", file]).json();
+        let kinds = |result: &serde_json::Value| {
+            let names = result["anomalies"].as_array().expect("anomalies").iter();
+            names
+                .map(|anomaly| anomaly["kind"].to_string())
+                .collect::<Vec<_>>()
+        };
+        let results = json["results"].as_array().expect("results").iter();
+        results
+            .map(|result| format!("{} {:?}", result["verdict"], kinds(result)))
+            .collect::<Vec<_>>()
+    };
+    for name in [
+        "patterns/l-table-6.txt",
+        "patterns/b-aborted-read.txt",
+        "patterns/g0-dirty-write.edn",
+    ] {
+        let expected = verdicts(&corpus(name));
+        for ending in ["jsonl", "parquet", "edn", "json"] {
+            let out = folder.path(&format!("out.{ending}"));
+            isolde(&["convert", &corpus(name), &out]).exits(0);
+            assert_eq!(verdicts(&out), expected, "{name} as {ending}");
+        }
+    }
+}
+
+#[test]
+fn pipes_work_at_both_ends() {
+    let text = std::fs::read(corpus("formats/same.txt")).expect("a file");
+    let run = isolde_reading(&["convert", "-", "-", "--to", "dbcop-hist"], &text).exits(0);
+    let back = isolde_reading(&["convert", "-", "-", "--to", "text"], run.out.as_bytes()).exits(0);
+    assert_eq!(back.out.lines().count(), 8);
+    isolde_reading(&["convert", "-", "-"], &text)
+        .exits(2)
+        .complains(&["--to"]);
+}
+
+#[test]
+fn a_directory_with_something_in_it_is_not_overwritten() {
+    let folder = Folder::new("occupied");
+    folder.file("letter.txt", "dear");
+    isolde(&[
+        "convert",
+        &corpus("formats/same.txt"),
+        &folder.path(""),
+        "--to",
+        "cobra",
+    ])
+    .exits(2)
+    .complains(&["not empty"]);
+}

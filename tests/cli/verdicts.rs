@@ -1,0 +1,201 @@
+//! `check`: exit codes, the text, and the JSON that scripts read.
+
+use super::{Folder, HOLDS, VIOLATED, command, corpus, isolde, isolde_reading};
+use serde_json::Value;
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
+
+#[test]
+fn the_exit_code_is_the_verdict() {
+    let (holds, violated) = (corpus(HOLDS), corpus(VIOLATED));
+    isolde(&["check", &holds])
+        .exits(0)
+        .says(&["strongest that hold: update-atomic, causal"]);
+    isolde(&["check", &violated]).exits(1).says(&[
+        "violated  read-atomic          fractured-read",
+        "read-atomic is violated: fractured-read",
+        "[TAP-h]",
+    ]);
+    isolde(&["check", &violated, "--level", "rc"]).exits(0);
+    isolde(&["check", "no-such-file"]).exits(2);
+    isolde(&["check", &holds, "-l", "serializable"])
+        .exits(3)
+        .says(&[
+            "unknown   serializable",
+            "this version decides levels up to causal",
+        ]);
+}
+
+#[test]
+fn a_stronger_level_is_violated_if_a_weaker_one_is() {
+    isolde(&["check", &corpus(VIOLATED), "-l", "ser", "-l", "sser"])
+        .exits(1)
+        .says(&[
+            "violated  strong-session-serializable",
+            "violated  strict-serializable",
+        ]);
+}
+
+#[test]
+fn several_files_give_the_worst_exit_code() {
+    let (holds, violated) = (corpus(HOLDS), corpus(VIOLATED));
+    let both = isolde(&["check", &holds, &violated]).exits(1);
+    assert!(both.out.contains(&holds) && both.out.contains(&violated));
+    isolde(&["check", &violated, "no-such-file", &holds])
+        .exits(2)
+        .complains(&["no-such-file"])
+        .says(&["serial.txt", "h-fractured-read.txt"]);
+    isolde(&["check", &holds, &violated, "--certificate", "x"]).exits(2);
+}
+
+#[test]
+fn several_files_give_one_json_object_a_line() {
+    let run = isolde(&["check", "--json", &corpus(HOLDS), &corpus(VIOLATED)]).exits(1);
+    let objects: Vec<Value> = run
+        .out
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("an object"))
+        .collect();
+    assert_eq!(objects.len(), 2);
+}
+
+#[test]
+fn standard_input_is_read() {
+    let history = std::fs::read(corpus(VIOLATED)).expect("a file");
+    isolde_reading(&["check", "-"], &history)
+        .exits(1)
+        .says(&["fractured-read"]);
+    let packed = std::fs::read(corpus("formats/same.txt.gz")).expect("a file");
+    isolde_reading(&["check", "-"], &packed).exits(0);
+    isolde_reading(&["check", "-"], b"")
+        .exits(2)
+        .complains(&["empty"]);
+}
+
+/// The fields of every result, and those of every anomaly and edge in it.
+fn assert_contract(object: &Value, verdicts: &[(&str, &str)]) {
+    for field in ["sessions", "transactions", "operations", "keys"] {
+        assert!(object["history"][field].is_u64(), "{field}");
+    }
+    assert!(object["strongest"].is_array());
+    let results = object["results"].as_array().expect("results");
+    assert_eq!(results.len(), verdicts.len());
+    for (result, (level, verdict)) in results.iter().zip(verdicts) {
+        assert_eq!(
+            (&result["level"], &result["verdict"]),
+            (&(*level).into(), &(*verdict).into())
+        );
+        assert!(result["seconds"].is_f64());
+        let anomalies = result["anomalies"].as_array().expect("anomalies");
+        assert_eq!(anomalies.is_empty(), *verdict != "violated");
+        assert_eq!(result["reason"].is_string(), *verdict == "unknown");
+        for anomaly in anomalies {
+            assert!(anomaly["kind"].is_string() && anomaly["explanation"].is_string());
+            assert!(anomaly["count"].as_u64().is_some_and(|count| count > 0));
+            assert!(
+                anomaly["transactions"]
+                    .as_array()
+                    .is_some_and(|names| !names.is_empty())
+            );
+            for edge in anomaly["edges"].as_array().expect("edges") {
+                assert!(edge["from"].is_string() && edge["to"].is_string());
+                assert!(edge["kind"].is_string());
+                assert_eq!(edge["key"].is_string(), edge["kind"] != "so");
+            }
+        }
+    }
+}
+
+#[test]
+fn json_keeps_the_contract() {
+    let args = [
+        "check",
+        "--json",
+        "-l",
+        "rc",
+        "-l",
+        "causal",
+        "-l",
+        "serializable",
+    ];
+    let check = |name: &str| {
+        let file = corpus(name);
+        let mut args = args.to_vec();
+        args.push(&file);
+        isolde(&args)
+    };
+    let object = check(HOLDS).exits(3).json();
+    assert_contract(
+        &object,
+        &[
+            ("read-committed", "holds"),
+            ("causal", "holds"),
+            ("serializable", "unknown"),
+        ],
+    );
+    assert_eq!(object["strongest"], serde_json::json!(["causal"]));
+    let object = check(VIOLATED).exits(1).json();
+    assert_contract(
+        &object,
+        &[
+            ("read-committed", "holds"),
+            ("causal", "violated"),
+            ("serializable", "unknown"),
+        ],
+    );
+    assert_eq!(
+        object["results"][1]["anomalies"][0]["kind"],
+        "fractured-read"
+    );
+    assert_eq!(object["strongest"], serde_json::json!(["read-committed"]));
+}
+
+#[test]
+fn initial_values_can_be_chosen() {
+    let folder = Folder::new("initial");
+    let file = folder.file("nine.txt", "r(1,9,0,0)\nw(1,1,0,1)\n");
+    isolde(&["check", &file]).exits(1).says(&["thin-air-read"]);
+    isolde(&["check", &file, "--initial", "9"]).exits(0);
+    let file = folder.file("zero.txt", "r(1,0,0,0)\nw(1,1,0,1)\n");
+    isolde(&["check", &file]).exits(0);
+    isolde(&["check", &file, "--initial", "none"])
+        .exits(1)
+        .says(&["thin-air-read"]);
+}
+
+#[test]
+fn sets_are_undecided_and_said_so() {
+    let folder = Folder::new("sets");
+    let lines = "{\"session\":0,\"ops\":[[\"add\",\"s\",1]]}\n{\"session\":1,\"ops\":[[\"rset\",\"s\",[1]]]}\n";
+    let file = folder.file("set.jsonl", lines);
+    isolde(&["check", &file])
+        .exits(3)
+        .says(&["sets and counters", "no level is decided"]);
+}
+
+#[test]
+fn a_closed_pipe_is_no_error() {
+    let folder = Folder::new("closed-pipe");
+    let file = folder.path("big.jsonl");
+    isolde(&["generate", "-o", &file, "--seed", "3"]).exits(0);
+    for args in [
+        &["convert", &file, "-", "--to", "isolde"][..],
+        &["check", &file, "--json"],
+        &["levels"],
+        &["generate", "-o", "-", "--to", "text"],
+    ] {
+        let mut child = command(args)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the binary starts");
+        let mut line = String::new();
+        let mut out = BufReader::with_capacity(16, child.stdout.take().expect("a pipe"));
+        out.read_line(&mut line).expect("a line");
+        drop(out);
+        let output = child.wait_with_output().expect("the binary ends");
+        let err = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(0), "{args:?}: {err}");
+        assert!(err.is_empty(), "{args:?}: {err}");
+    }
+}
