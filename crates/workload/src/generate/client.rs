@@ -1,7 +1,7 @@
 //! A simulated client and its transaction under way.
 
 use super::view::View;
-use history::{Interval, Op, SessionId, Status};
+use history::{Interval, Op, SessionId, Status, ValueCode};
 
 /// What the scheduler decided to become of a transaction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -69,7 +69,7 @@ pub struct Client {
     pub site: usize,
     pub steps: Vec<Step>,
     /// The elements of list reads.
-    pub elements: Vec<u32>,
+    pub elements: Vec<ValueCode>,
     pub written: Written,
     pub started: i64,
     /// Added to all times of this client.

@@ -3,7 +3,8 @@
 //!
 //! One pass on one thread: a seeded scheduler picks a session, lets it run a few operations of its
 //! transaction, and picks the next ([`simulate`]). What a read may see is the level's rule
-//! ([`view`]); committed versions are kept only while somebody may still read them ([`store`]).
+//! ([`view`]); committed versions are kept only while somebody may still read them ([`store`]), and
+//! lists whole ([`lists`]).
 //! Every choice comes from one generator with a fixed algorithm ([`random`]) and every float
 //! operation is one that IEEE 754 defines exactly, so the same configuration gives the same history
 //! on every platform.
@@ -14,6 +15,7 @@
 mod client;
 mod config;
 mod keys;
+mod lists;
 mod plant;
 mod random;
 mod record;

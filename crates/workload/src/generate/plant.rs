@@ -167,7 +167,8 @@ fn op(event: Event, datatype: Datatype, first_key: u32, recorder: &mut Recorder)
             (OpKind::Read, key, ValueCode(value))
         }
         (R(key, versions), Datatype::Lists) => {
-            (OpKind::ReadList, key, recorder.push_list(versions))
+            let elements: Vec<ValueCode> = versions.iter().map(|&v| ValueCode(v)).collect();
+            (OpKind::ReadList, key, recorder.push_list(&elements))
         }
     };
     let key = KeyId(first_key + key);

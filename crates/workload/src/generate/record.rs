@@ -15,7 +15,6 @@ pub struct Recorder {
     count: u64,
     next_session: i64,
     ops: Vec<Op>,
-    codes: Vec<ValueCode>,
 }
 
 impl Recorder {
@@ -33,7 +32,6 @@ impl Recorder {
             count: 0,
             next_session: 0,
             ops: Vec::new(),
-            codes: Vec::new(),
         }
     }
 
@@ -63,13 +61,11 @@ impl Recorder {
             .map_err(too_large)
     }
 
-    pub fn push_list(&mut self, elements: &[u32]) -> ValueCode {
+    pub fn push_list(&mut self, elements: &[ValueCode]) -> ValueCode {
         if elements.is_empty() {
             return ValueCode::NIL;
         }
-        self.codes.clear();
-        self.codes.extend(elements.iter().map(|&e| ValueCode(e)));
-        self.builder.lists.push(&self.codes)
+        self.builder.lists.push(elements)
     }
 
     /// Records a client's finished transaction. With `swap`, it may change places with the next
@@ -124,8 +120,7 @@ impl Recorder {
     }
 
     fn ops_of(&mut self, client: &Client, unheard: bool, ops: &mut Vec<Op>) {
-        let mut lists = client.steps.iter().filter(|s| self.lists && !s.write);
-        lists.next();
+        let mut lists = client.steps.iter().filter(|s| !s.write).skip(1);
         for step in &client.steps {
             let kind = match (self.lists, step.write) {
                 (false, false) => OpKind::Read,
@@ -143,11 +138,7 @@ impl Recorder {
                 value = if unheard {
                     ValueCode::UNKNOWN
                 } else {
-                    list_code(
-                        &mut self.builder,
-                        &mut self.codes,
-                        &client.elements[start..end],
-                    )
+                    self.push_list(&client.elements[start..end])
                 };
             } else if unheard && kind == OpKind::Read {
                 value = ValueCode::UNKNOWN;
@@ -162,15 +153,6 @@ impl Recorder {
         self.builder.keys = KeyTable::Dense { limit: key_limit };
         self.builder.finish()
     }
-}
-
-fn list_code(builder: &mut Builder, codes: &mut Vec<ValueCode>, elements: &[u32]) -> ValueCode {
-    if elements.is_empty() {
-        return ValueCode::NIL;
-    }
-    codes.clear();
-    codes.extend(elements.iter().map(|&e| ValueCode(e)));
-    builder.lists.push(codes)
 }
 
 fn too_large(problem: TooLarge) -> ConfigError {

@@ -3,18 +3,16 @@
 use super::client::{Client, Fate, Step};
 use super::config::{Config, ConfigError, Datatype};
 use super::keys::KeyChoice;
+use super::lists::ListStore;
 use super::random::{Chance, Random};
 use super::record::Recorder;
 use super::store::{Keep, Store, Version};
 use super::view::{Refuse, Rule, SITES, Sight, Sites, View, lag_max, recent};
 use super::{Generated, plant};
-use history::{AnomalyKind, Level, SessionId, TxnId};
+use history::{AnomalyKind, Level, SessionId, TxnId, ValueCode};
 
 /// The length of a scheduler step on the recorded clock, in nanoseconds.
 pub const TICK: i64 = 1000;
-
-/// A list key is retired after this many appends.
-const APPENDS_MAX: u32 = 32;
 
 /// Where read-uncommitted finds values that are not committed.
 const DIRTY_PLACES: usize = 4096;
@@ -49,8 +47,8 @@ struct World {
     /// Every view, present or future, sees the commits up to here.
     stable: u32,
     time: i64,
-    /// For lists: the key that each slot holds now. A slot is what the distribution chooses.
-    list_keys: Option<Vec<u32>>,
+    /// Where the values are lists; `store` is empty then.
+    lists: Option<ListStore>,
     next_key: u32,
     /// Values that somebody tried to write lately, for read-uncommitted.
     dirty: Vec<(u32, u32)>,
@@ -146,13 +144,13 @@ impl World {
             unheard: Chance::of(conditional(config)),
             ops_per_txn: config.ops_per_txn,
             lag: lag_max(config.sessions),
-            store: Store::new(config.keys, writes as u64, lists),
+            store: Store::new(if lists { 1 } else { config.keys }, writes as u64),
             sites: Sites::new(sites),
             now: 0,
             origins: vec![0],
             stable: 0,
             time: 0,
-            list_keys: lists.then(|| (0..config.keys as u32).collect()),
+            lists: lists.then(|| ListStore::new(config.keys as u32)),
             next_key: config.keys as u32,
             dirty: vec![(u32::MAX, 0); if dirty { DIRTY_PLACES } else { 0 }],
         }
@@ -253,17 +251,21 @@ impl World {
     fn step(&mut self, client: &mut Client) {
         let slot = self.choice.draw(&mut self.random);
         if self.random.chance(self.reads) {
-            let key = self.list_keys.as_ref().map_or(slot, |k| k[slot as usize]);
-            let step = if self.list_keys.is_some() {
-                self.read_list(client, slot, key)
-            } else {
-                self.read_register(client, key)
+            let step = match &self.lists {
+                Some(lists) => {
+                    let view = &mut client.view;
+                    view.before_read(self.rule.sight, self.now, &mut self.random);
+                    read_list(lists, client, slot, self.rule.sight, &self.origins)
+                }
+                None => self.read_register(client, slot),
             };
             client.steps.push(step);
             return;
         }
-        let key = self.key_to_write(slot);
-        let value = self.store.allocate(slot);
+        let (key, value) = match &mut self.lists {
+            Some(lists) => lists.allocate(slot, &mut self.next_key),
+            None => (slot, self.store.allocate(slot)),
+        };
         if !self.dirty.is_empty() {
             self.dirty[key as usize % DIRTY_PLACES] = (key, value);
         }
@@ -276,20 +278,6 @@ impl World {
             version: Step::OWN,
             shows_own: false,
         });
-    }
-
-    /// The key in a slot, after retiring a list that is long enough. A transaction under way may
-    /// still hold the old key; nobody will read what it appends there.
-    fn key_to_write(&mut self, slot: u32) -> u32 {
-        let Some(keys) = &mut self.list_keys else {
-            return slot;
-        };
-        if self.store.allocated(slot) >= APPENDS_MAX {
-            self.store.clear(slot);
-            keys[slot as usize] = self.next_key;
-            self.next_key += 1;
-        }
-        keys[slot as usize]
     }
 
     #[inline]
@@ -323,30 +311,6 @@ impl World {
         step.value = version.value;
         step.version = version.value;
         step
-    }
-
-    /// Reads a list: what is committed and visible, and behind it the own appends.
-    fn read_list(&mut self, client: &mut Client, slot: u32, key: u32) -> Step {
-        let sight = self.rule.sight;
-        client.view.before_read(sight, self.now, &mut self.random);
-        let (view, own, origins) = (&client.view, client.number, &self.origins);
-        let start = client.elements.len() as u32;
-        let visible = |commit| view.sees(sight, commit, own, origins);
-        let version = self.store.read_list(slot, visible, &mut client.elements);
-        client.seen_now = client.seen_now.max(version.commit);
-        let shows_own = client.written.last(key).is_some();
-        if shows_own {
-            let appends = client.steps.iter().filter(|s| s.write && s.key == key);
-            client.elements.extend(appends.map(|s| s.value));
-        }
-        Step {
-            write: false,
-            key,
-            slot,
-            value: start,
-            version: version.value,
-            shows_own,
-        }
     }
 
     /// Ends a transaction as was decided, or tries another one in its place if it is refused.
@@ -391,7 +355,10 @@ impl World {
             if self.retired(step) {
                 return true;
             }
-            let latest = self.store.latest(step.slot);
+            let latest = match &self.lists {
+                Some(lists) => lists.latest(step.slot),
+                None => self.store.latest(step.slot),
+            };
             if step.write {
                 latest.commit > 0 && !view.sees(sight, latest.commit, own, origins)
             } else {
@@ -402,8 +369,8 @@ impl World {
 
     /// Whether the slot holds another key by now.
     fn retired(&self, step: &Step) -> bool {
-        let keys = self.list_keys.as_ref();
-        keys.is_some_and(|keys| keys[step.slot as usize] != step.key)
+        let lists = self.lists.as_ref();
+        lists.is_some_and(|lists| lists.key(step.slot) != step.key)
     }
 
     fn commit(&mut self, client: &mut Client) {
@@ -411,7 +378,6 @@ impl World {
         let commit = self.now;
         client.last_commit = commit;
         let keep = match self.rule.sight {
-            _ if self.list_keys.is_some() => Keep::All,
             Sight::Everything => Keep::Latest,
             _ => Keep::Since(self.stable),
         };
@@ -426,11 +392,15 @@ impl World {
             if !step.write || self.retired(step) {
                 continue;
             }
-            // Of several writes to a register only the last becomes a version.
-            if self.list_keys.is_some() || client.written.last(step.key) == Some(index as u32) {
-                let value = step.value;
-                self.store
-                    .install(step.slot, Version { commit, value }, keep);
+            let version = Version {
+                commit,
+                value: step.value,
+            };
+            if let Some(lists) = &mut self.lists {
+                lists.append(step.slot, version);
+            } else if client.written.last(step.key) == Some(index as u32) {
+                // Of several writes to a register only the last becomes a version.
+                self.store.install(step.slot, version, keep);
             }
         }
     }
@@ -454,6 +424,37 @@ impl World {
         self.time += plant::DURATION;
         let txns = plant::plant(kind, config.datatype, first_key, now, recorder)?;
         Ok(Planted { kind, txns })
+    }
+}
+
+/// Reads a list: what is committed and visible, and behind it the own appends.
+#[inline]
+fn read_list(
+    lists: &ListStore,
+    client: &mut Client,
+    slot: u32,
+    sight: Sight,
+    origins: &[u32],
+) -> Step {
+    let (view, own) = (&client.view, client.number);
+    let start = client.elements.len() as u32;
+    let visible = |commit| view.sees(sight, commit, own, origins);
+    let (version, elements) = lists.read(slot, visible);
+    client.elements.extend_from_slice(elements);
+    client.seen_now = client.seen_now.max(version.commit);
+    let key = lists.key(slot);
+    let shows_own = client.written.last(key).is_some();
+    if shows_own {
+        let appends = client.steps.iter().filter(|s| s.write && s.key == key);
+        client.elements.extend(appends.map(|s| ValueCode(s.value)));
+    }
+    Step {
+        write: false,
+        key,
+        slot,
+        value: start,
+        version: version.value,
+        shows_own,
     }
 }
 

@@ -1,9 +1,9 @@
 //! The simulated multi-version store: the versions of each key in commit order, newest first.
 //!
 //! An entry holds the newest version and a chain of older ones. The chain is cut behind the newest
-//! *stable* version, one that every reader, present and future, may see; nobody reads past it. (A
-//! list keeps its chain whole: the chain is its content.) Entries lie in a direct table where the
-//! keys are few for the writes, else in an open-addressing table of the keys that were written.
+//! *stable* version, one that every reader, present and future, may see; nobody reads past it.
+//! Entries lie in a direct table where the keys are few for the writes, else in an open-addressing
+//! table of the keys that were written.
 
 /// A committed version: the commit that wrote it (from 1; 0 is the initial version) and its value.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -35,8 +35,6 @@ pub enum Keep {
     Latest,
     /// Whatever is not older than the newest version committed at or before this.
     Since(u32),
-    /// Everything.
-    All,
 }
 
 pub struct Store {
@@ -52,9 +50,8 @@ const INITIAL_BITS: u32 = 16;
 
 impl Store {
     /// A store for slots below `limit`, about `writes` of which will be written.
-    pub fn new(limit: u64, writes: u64, direct: bool) -> Store {
-        let direct = direct || limit <= (2 * writes).max(1 << 16);
-        let (size, bits) = if direct {
+    pub fn new(limit: u64, writes: u64) -> Store {
+        let (size, bits) = if limit <= (2 * writes).max(1 << 16) {
             (limit as usize, None)
         } else {
             (1 << INITIAL_BITS, Some(INITIAL_BITS))
@@ -115,11 +112,6 @@ impl Store {
         entry.allocated
     }
 
-    /// How many values were given out for this slot.
-    pub fn allocated(&self, slot: u32) -> u32 {
-        self.table[self.place(slot)].allocated
-    }
-
     #[inline]
     pub fn latest(&self, slot: u32) -> Version {
         self.table[self.place(slot)].latest
@@ -128,47 +120,19 @@ impl Store {
     /// The newest version that `visible` lets through, else the initial one.
     #[inline]
     pub fn read(&self, slot: u32, visible: impl Fn(u32) -> bool) -> Version {
-        self.find(slot, visible).0
-    }
-
-    /// Like [`Store::read`], and where the chain behind that version begins.
-    #[inline]
-    fn find(&self, slot: u32, visible: impl Fn(u32) -> bool) -> (Version, u32) {
         let entry = &self.table[self.place(slot)];
         if entry.latest.commit == 0 || visible(entry.latest.commit) {
-            return (entry.latest, entry.older);
+            return entry.latest;
         }
         let mut next = entry.older;
         while next != 0 {
             let node = &self.nodes[next as usize];
             if visible(node.version.commit) {
-                return (node.version, node.next);
+                return node.version;
             }
             next = node.next;
         }
-        (Version::default(), 0)
-    }
-
-    /// Reads a list: adds its elements to `elements` and returns its last version.
-    pub fn read_list(
-        &self,
-        slot: u32,
-        visible: impl Fn(u32) -> bool,
-        elements: &mut Vec<u32>,
-    ) -> Version {
-        let (version, mut next) = self.find(slot, visible);
-        if version.commit == 0 {
-            return version;
-        }
-        let start = elements.len();
-        elements.push(version.value);
-        while next != 0 {
-            let node = &self.nodes[next as usize];
-            elements.push(node.version.value);
-            next = node.next;
-        }
-        elements[start..].reverse();
-        version
+        Version::default()
     }
 
     /// Adds a committed version; its slot had a value allocated.
@@ -225,13 +189,6 @@ impl Store {
             index = next;
         }
     }
-
-    /// Empties a slot of a direct table, for a new key.
-    pub fn clear(&mut self, slot: u32) {
-        let place = self.place(slot);
-        let entry = std::mem::take(&mut self.table[place]);
-        self.free_chain(entry.older);
-    }
 }
 
 #[cfg(test)]
@@ -240,8 +197,8 @@ mod tests {
 
     #[test]
     fn a_hashed_store_answers_as_a_direct_one() {
-        let mut direct = Store::new(1 << 20, 0, true);
-        let mut hashed = Store::new(1 << 20, 0, false);
+        let mut direct = Store::new(1 << 20, 1 << 20);
+        let mut hashed = Store::new(1 << 20, 0);
         assert!(hashed.bits.is_some());
         let mut random = super::super::random::Random::new(5);
         for commit in 1..200_000 {
@@ -259,7 +216,7 @@ mod tests {
 
     #[test]
     fn old_versions_are_pruned_and_recent_ones_kept() {
-        let mut store = Store::new(1, 1, true);
+        let mut store = Store::new(1, 1);
         for commit in 1..10_000u32 {
             let value = store.allocate(0);
             let keep = Keep::Since(commit.saturating_sub(20));

@@ -1,0 +1,63 @@
+//! How the cost of a check grows, with the operations and with the sessions.
+//!
+//! ```text
+//! cargo bench --bench growth
+//! ISOLDE_BENCH_OPS=100000,100000000 cargo bench --bench growth
+//! ```
+//! Histories of 20 operations a transaction on uniform keys, generated at the level causal: first
+//! 10⁵ to 10⁷ operations (`ISOLDE_BENCH_OPS`) from 50 sessions, then 10 to 1000 sessions
+//! (`ISOLDE_BENCH_SESSIONS`) with 10⁶ operations. A figure is the CPU seconds of `isolde check`,
+//! reading included, and the nanoseconds an operation.
+#![allow(missing_docs)]
+
+mod measure;
+
+use history::Level;
+use measure::{Failure, Scratch};
+use workload::Config;
+
+const LEVELS: [Level; 5] = [
+    Level::ReadUncommitted,
+    Level::ReadCommitted,
+    Level::ReadAtomic,
+    Level::WritesFollowReads,
+    Level::Causal,
+];
+
+fn main() -> Result<(), Failure> {
+    let sizes = measure::numbers("ISOLDE_BENCH_OPS", &[100_000, 1_000_000, 10_000_000])?;
+    let sessions = measure::numbers("ISOLDE_BENCH_SESSIONS", &[10, 100, 1000])?;
+    print!("{:>10} {:>8}", "ops", "sessions");
+    LEVELS.iter().for_each(|level| print!("{level:>24}"));
+    println!();
+    for ops in sizes {
+        measure(ops, 50)?;
+    }
+    for session_count in sessions {
+        measure(1_000_000, session_count)?;
+    }
+    Ok(())
+}
+
+fn measure(ops: u64, sessions: u64) -> Result<(), Failure> {
+    let scratch = Scratch::new("growth")?;
+    let file = scratch.file("history.txt");
+    let config = Config {
+        sessions: sessions.try_into()?,
+        ops_per_txn: 20,
+        level: Level::Causal,
+        ..Config::default()
+    };
+    let history = measure::history(&config, ops / 20)?;
+    let op_count = history.op_count() as f64;
+    measure::write(&history, &file)?;
+    drop(history);
+    print!("{ops:>10} {sessions:>8}");
+    for level in LEVELS {
+        let seconds = measure::check(level, &file)?.cpu_seconds;
+        let each = seconds * 1e9 / op_count;
+        print!("{:>24}", format!("{seconds:.3} s {each:.0} ns"));
+    }
+    println!();
+    Ok(())
+}

@@ -1,0 +1,106 @@
+//! What the benchmarks share: generated files and the cost of a process.
+#![allow(dead_code)] // Each benchmark uses its part.
+
+use history::format::{self, Format};
+use history::{History, Level};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use wait4::Wait4;
+use workload::{Config, generate};
+
+/// Any failure; a benchmark ends with its text.
+pub type Failure = Box<dyn std::error::Error>;
+
+/// A directory that is removed with everything in it.
+pub struct Scratch(PathBuf);
+
+impl Scratch {
+    pub fn new(name: &str) -> Result<Scratch, Failure> {
+        let unique = format!("isolde-{name}-{}", std::process::id());
+        let path = std::env::temp_dir().join(unique);
+        std::fs::create_dir_all(&path)?;
+        Ok(Scratch(path))
+    }
+
+    pub fn file(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // Nothing is lost if the system has to remove it later.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A history of `txns` transactions in all.
+pub fn history(config: &Config, txns: u64) -> Result<History, Failure> {
+    let config = Config {
+        txns_per_session: (txns / u64::from(config.sessions)).max(1).try_into()?,
+        ..config.clone()
+    };
+    Ok(generate(&config)?.history)
+}
+
+/// Writes a history in the text format of the peers.
+pub fn write(history: &History, path: &Path) -> Result<(), Failure> {
+    let mut out = std::io::BufWriter::new(std::fs::File::create(path)?);
+    format::write(history, Format::Text, &mut out)?;
+    std::io::Write::flush(&mut out)?;
+    Ok(())
+}
+
+/// What a process used, and its exit code.
+pub struct Cost {
+    pub cpu_seconds: f64,
+    pub peak_mebibytes: f64,
+    pub code: Option<i32>,
+}
+
+/// Runs a command to its end, its output thrown away.
+pub fn run(program: &str, arguments: &[String]) -> Result<Cost, Failure> {
+    let mut child = Command::new(program)
+        .args(arguments)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .map_err(|error| format!("{program}: {error}"))?;
+    let used = child.wait4()?;
+    let cpu = used.rusage.utime + used.rusage.stime;
+    Ok(Cost {
+        cpu_seconds: cpu.as_secs_f64(),
+        peak_mebibytes: used.rusage.maxrss as f64 / (1 << 20) as f64,
+        code: used.status.code(),
+    })
+}
+
+/// Runs `isolde check` on a file.
+pub fn check(level: Level, file: &Path) -> Result<Cost, Failure> {
+    let file = file.display().to_string();
+    let level = level.to_string();
+    let arguments = ["check".into(), "--level".into(), level, file];
+    let cost = run(env!("CARGO_BIN_EXE_isolde"), &arguments)?;
+    if !matches!(cost.code, Some(0 | 1)) {
+        return Err(format!("{arguments:?} ended with {:?}", cost.code).into());
+    }
+    Ok(cost)
+}
+
+/// A list of numbers from the environment.
+pub fn numbers(variable: &str, default: &[u64]) -> Result<Vec<u64>, Failure> {
+    match std::env::var(variable) {
+        Ok(text) => Ok(text
+            .split(',')
+            .map(|number| number.trim().parse())
+            .collect::<Result<_, _>>()?),
+        Err(_) => Ok(default.to_vec()),
+    }
+}
+
+/// The CPU time of this thread, where the system tells it, else none.
+pub fn thread_cpu_seconds() -> Option<f64> {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    let nanoseconds: f64 = text.split_whitespace().next()?.parse().ok()?;
+    Some(nanoseconds / 1e9)
+}

@@ -1,0 +1,66 @@
+//! Extreme shapes must neither panic nor exhaust the stack nor take long, whole or damaged. The
+//! example `shapes` measures them in full size.
+#![allow(missing_docs)]
+
+#[path = "shape/mod.rs"]
+mod shape;
+
+use checker::{Options, check};
+use history::{Level, Verdict};
+use shape::{Damage, SHAPES, Shape, build};
+
+/// Large enough that a quadratic algorithm would be noticed.
+const SIZE: u32 = 20_000;
+
+fn verdicts(shape: Shape, damage: Damage) -> Vec<(Level, Verdict)> {
+    let history = build(shape, SIZE, damage);
+    let checked = check(&history, &Level::WEAK, &Options::default());
+    let answers = checked.into_iter().map(|answer| answer.result);
+    answers
+        .map(|result| (result.level, result.verdict))
+        .collect()
+}
+
+/// Values written many times may leave a level open.
+fn is_ambiguous((name, _): Shape) -> bool {
+    matches!(name, "one value for all" | "every value twice")
+}
+
+#[test]
+fn whole_shapes_hold_at_every_level() {
+    for shape in SHAPES {
+        for (level, verdict) in verdicts(shape, Damage::None) {
+            let holds = matches!(verdict, Verdict::Holds(_));
+            let open = is_ambiguous(shape);
+            assert!(holds || open, "{}: {level}: {}", shape.0, verdict.name());
+        }
+    }
+}
+
+#[test]
+fn damage_apart_breaks_read_committed_and_causal() {
+    for shape in SHAPES {
+        for (level, verdict) in verdicts(shape, Damage::Apart) {
+            let violated = matches!(verdict, Verdict::Violated(_));
+            let breaks = level.implies(Level::ReadCommitted);
+            let open = is_ambiguous(shape);
+            let name = verdict.name();
+            assert!(violated == breaks || open, "{}: {level}: {name}", shape.0);
+        }
+    }
+}
+
+#[test]
+fn damage_within_breaks_read_committed_and_causal() {
+    for shape in SHAPES {
+        for (level, verdict) in verdicts(shape, Damage::Within) {
+            let violated = matches!(verdict, Verdict::Violated(_));
+            let breaks = level.implies(Level::ReadCommitted);
+            assert!(
+                violated || !breaks || is_ambiguous(shape),
+                "{}: {level}",
+                shape.0
+            );
+        }
+    }
+}
