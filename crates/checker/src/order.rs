@@ -95,7 +95,8 @@ struct Scheduler<'a> {
     /// The first session that waits for a transaction, and the session after it on that list.
     waiting: Vec<u32>,
     waiting_after: Vec<u32>,
-    /// How many operations of each session's next transaction are known to be ready.
+    /// How many operations, and then extra edges, of each session's next transaction are known to
+    /// be ready.
     ready: Vec<u32>,
     queue: std::collections::VecDeque<u32>,
 }
@@ -196,15 +197,18 @@ impl Scheduler<'_> {
                 return Some(link);
             }
         }
-        *ready = links.len() as u32;
+        *ready = (*ready).max(links.len() as u32);
         if self.has_forced.is_empty() || !self.has_forced[txn as usize] {
             return None;
         }
-        self.forced
-            .into(txn)
-            .iter()
-            .map(|edge| edge.from)
-            .find(|&from| !self.done[from as usize])
+        let forced = self.forced.into(txn);
+        for edge in &forced[*ready as usize - links.len()..] {
+            if !self.done[edge.from as usize] {
+                return Some(edge.from);
+            }
+            *ready += 1;
+        }
+        None
     }
 
     fn wake(&mut self, txn: u32) {

@@ -1,14 +1,14 @@
 //! What stale reads demand: for each, the writers of its key that the reader must have seen.
 //!
-//! Ways to find them ([`Method`]): look up, for each transaction or session that counts, the last
-//! writer of the key, which gives all edges that the read will ever force; or walk the writers of
-//! the key between the version read and the reader, which gives those that contradict the order at
-//! hand. For causality the first takes clocks: all rows where they fit, else a walk that keeps few.
-//! With so many sessions that clocks are impossible, the reader's ancestors are searched back to
-//! the version read.
+//! Ways to find them ([`Method`]): look up those among the transactions that the reader read from
+//! and the last one of its session, which gives all edges that the read will ever force; or walk
+//! the writers of the key between the version read and the reader, which gives those that
+//! contradict the order at hand. For causality clocks tell which of them the reader must have seen:
+//! all rows where they fit, else a walk that keeps few. With so many sessions that clocks are
+//! impossible, the reader's ancestors are searched back to the version read.
 //!
-//! Cost: O(1) to O(sessions) lookups a stale read; a window or a search is as long as the order
-//! between the version read and the reader.
+//! Cost: one lookup for each transaction read from, or the length of the window, a stale read; a
+//! search is as long as the order between the version read and the reader.
 
 use crate::Budget;
 use crate::budget::Limit;
@@ -71,7 +71,7 @@ impl<'a> StaleReads<'a> {
 
     /// Whether a read looked at needs no second look.
     pub fn finds_all(&self) -> bool {
-        matches!(self.method, Method::LookUp | Method::Rows | Method::Walk)
+        self.method == Method::LookUp
     }
 
     /// The edges that stale reads force in an order.
@@ -121,7 +121,7 @@ impl<'a> StaleReads<'a> {
     }
 
     fn writers(&self, current: &Schedule, stale: &[StaleRead]) -> Writers {
-        let in_order = matches!(self.method, Method::Window | Method::Search);
+        let in_order = self.method != Method::LookUp;
         let key_count = self.observed.history.keys().limit();
         if self.round > 0 && !in_order && key_count <= ALL_KEYS_MAX {
             return Writers::of_all_keys(self.observed);
@@ -154,6 +154,10 @@ type Row<'r> = &'r [u32];
 /// A reader with more stale reads times transactions read from than this is looked at key by key.
 const LOOKUPS_MAX: usize = 1 << 14;
 
+/// A window longer than this many sessions is not walked: each session is asked for its last
+/// writer instead.
+const LONG_WINDOW: usize = 8;
+
 impl Search<'_> {
     fn all(
         &mut self,
@@ -170,19 +174,13 @@ impl Search<'_> {
                 .map_or(0, |stale| self.place[stale.reader as usize]);
             let order = &current.order[..last as usize + 1];
             let observed = self.observed;
-            return clocks::walk(observed, order, None, budget, |txn, row, rows| {
+            return clocks::walk(observed, order, None, budget, |txn, row, _| {
                 if let Some(stale) = group
                     && stale[0].reader == txn
                 {
                     self.visible.begin(txn);
                     for &read in stale {
-                        let version = observed.links[read.op as usize];
-                        let version_row = if Link::is_txn(version) {
-                            rows.kept(version)
-                        } else {
-                            None
-                        };
-                        self.look_up_by_clock(read, row, version_row, found);
+                        self.walk_window(read, Some(row), found);
                     }
                     group = groups.next();
                 }
@@ -215,16 +213,11 @@ impl Search<'_> {
                 .flatten();
             self.visible.search_ancestors(&self.place, oldest);
         }
+        let row = self.rows.map(|rows| rows.row(reader));
         for &read in stale {
             match self.method {
                 Method::LookUp => self.look_up(read, found),
-                Method::Window | Method::Search => self.walk_window(read, found),
-                Method::Rows | Method::Walk => {
-                    let rows = self.rows.expect("this method has all rows");
-                    let version = self.observed.links[read.op as usize];
-                    let version_row = Link::is_txn(version).then(|| rows.row(version));
-                    self.look_up_by_clock(read, rows.row(reader), version_row, found);
-                }
+                _ => self.walk_window(read, row, found),
             }
         }
     }
@@ -253,15 +246,25 @@ impl Search<'_> {
     }
 
     /// Newest first; an older writer of a session already found adds nothing.
-    fn walk_window(&mut self, stale: StaleRead, found: &mut Contradictions) {
+    fn walk_window(&mut self, stale: StaleRead, row: Option<Row<'_>>, found: &mut Contradictions) {
         let key = self.observed.history.ops().keys[stale.op as usize].0;
         let (after, before) = (self.place_read(&stale), self.place[stale.reader as usize]);
         let window = self.writers.between(key, &self.place, after, before);
         let session_of = |txn: u32| self.observed.history.session_of(TxnId(txn));
         let mut seen: Vec<u32> = Vec::new();
+        if let Some(row) = row
+            && window.len() > LONG_WINDOW * row.len()
+        {
+            self.last_of_sessions(stale, key, row, &mut seen);
+            seen.retain(|&t2| {
+                let place = self.place[t2 as usize];
+                after.is_none_or(|after| place > after) && place < before
+            });
+            return seen.into_iter().for_each(|t2| self.add(stale, t2, found));
+        }
+        let implied = |t2: u32, seen: &[u32]| seen.iter().any(|&t| session_of(t) == session_of(t2));
         for &t2 in window.iter().rev() {
-            let implied = seen.iter().any(|&t| session_of(t) == session_of(t2));
-            if !implied && self.visible.sees(t2, stale.op, None) {
+            if self.visible.sees(t2, stale.op, row) && !implied(t2, &seen) {
                 seen.push(t2);
             }
         }
@@ -270,36 +273,16 @@ impl Search<'_> {
         }
     }
 
-    /// The last writer of the key in each session that happens before the reader, unless it
-    /// happens before the version read anyway.
-    fn look_up_by_clock(
-        &mut self,
-        stale: StaleRead,
-        row: Row<'_>,
-        version_row: Option<Row<'_>>,
-        found: &mut Contradictions,
-    ) {
+    /// The last writer of the key in each session that happens before the reader.
+    fn last_of_sessions(&self, stale: StaleRead, key: u32, row: Row<'_>, seen: &mut Vec<u32>) {
         let history = self.observed.history;
-        let key = history.ops().keys[stale.op as usize].0;
-        let version = self.observed.links[stale.op as usize];
-        let mut seen = Vec::new();
-        let mut rest = self.writers.by_number(key);
-        while let Some(&first) = rest.first() {
-            let session = history.session_of(TxnId(first));
-            let len = rest.partition_point(|&txn| txn < history.session_txns(session).end);
-            let (mine, others) = rest.split_at(len);
-            rest = others;
-            let known = mine.partition_point(|&txn| txn < row[session.index()]);
-            let last = mine[..known]
-                .iter()
-                .rev()
-                .copied()
-                .find(|&txn| txn != stale.reader);
-            let implied = |t2: u32| version_row.is_some_and(|row| row[session.index()] > t2);
-            seen.extend(last.filter(|&t2| t2 != version && !implied(t2)));
-        }
-        for t2 in seen {
-            self.add(stale, t2, found);
+        for session in history.sessions() {
+            let txns = history.session_txns(session);
+            let mut limit = row[session.index()].min(txns.end);
+            if txns.contains(&stale.reader) {
+                limit = stale.reader;
+            }
+            seen.extend(self.writers.last_in_session(key, txns.start, limit));
         }
     }
 
