@@ -23,16 +23,16 @@ fn small(level: Level, datatype: Datatype, seed: u64) -> Config {
         txns_per_session,
         ops_per_txn,
         keys: 1 + seed / 6 % 3,
-        distribution: if seed % 5 == 0 {
+        distribution: if seed.is_multiple_of(5) {
             Distribution::Zipfian(0.9)
         } else {
             Distribution::Uniform
         },
-        aborted_share: if seed % 3 == 0 { 0.2 } else { 0.0 },
-        indeterminate_share: if seed % 4 == 0 { 0.15 } else { 0.0 },
+        aborted_share: if seed.is_multiple_of(3) { 0.2 } else { 0.0 },
+        indeterminate_share: if seed.is_multiple_of(4) { 0.15 } else { 0.0 },
         level,
         datatype,
-        times: seed % 2 == 0,
+        times: seed.is_multiple_of(2),
         seed,
         ..Config::default()
     }
