@@ -31,7 +31,7 @@ impl Limits {
         }
         let memory_bytes = self.memory_bytes?;
         let used = own_bytes()?;
-        (used > memory_bytes).then(|| memory_text(used, memory_bytes))
+        (used > memory_bytes).then(|| memory_text(used, "in use", memory_bytes))
     }
 
     /// Why an input of this size will not fit, if it will not. `sample` is its beginning: a
@@ -43,7 +43,7 @@ impl Limits {
         let line_count = sample.iter().filter(|&&byte| byte == b'\n').count().max(1) as u64;
         let line_bytes = (sample.len() as u64 / line_count).clamp(8, 64);
         let needed = size / line_bytes * 16;
-        (needed > memory_bytes).then(|| memory_text(needed, memory_bytes))
+        (needed > memory_bytes).then(|| memory_text(needed, "needed", memory_bytes))
     }
 
     /// Whether there is anything to watch.
@@ -59,11 +59,11 @@ impl Limits {
     }
 }
 
-fn memory_text(needed: u64, allowed: u64) -> String {
+fn memory_text(bytes: u64, what: &str, allowed: u64) -> String {
     let gib = |bytes: u64| bytes as f64 / GIB;
     format!(
-        "memory limit: about {:.2} GiB needed, {:.2} GiB allowed",
-        gib(needed),
+        "memory limit: about {:.2} GiB {what}, {:.2} GiB allowed",
+        gib(bytes),
         gib(allowed)
     )
 }

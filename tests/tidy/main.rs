@@ -222,7 +222,7 @@ fn each_foreign_engine_is_named_where_the_table_says() {
                 *found == word && code[at + word.len()..].trim_start().starts_with("::")
             });
             let here = |file: &&str| *file == "*" || Path::new(file) == path;
-            if named && !allowed.iter().any(|file| here(&file)) {
+            if named && !allowed.iter().any(here) {
                 problems.push(format!("{} names {name}", path.display()));
             }
         }
