@@ -77,8 +77,8 @@ pub fn diagnose(
     let mut anomalies = Vec::new();
     if base.sizes.iter().any(|&size| size > 1) {
         anomalies.push(witnesses.cyclic());
-    } else if !known.edges.is_empty() {
-        anomalies.extend(witnesses.cyclic_with_known(&known));
+    } else if !known.is_empty() {
+        anomalies.extend(witnesses.cyclic_with_known(&ForcedEdges::new(known)));
     }
     if !instances.initial.is_empty() {
         anomalies.push(witnesses.initial(&instances.initial));
@@ -102,20 +102,12 @@ struct Diagnosis<'a> {
 impl Diagnosis<'_> {
     /// Whether all forced edges are generated; otherwise those that the rounds found stand.
     fn saturates(&self) -> bool {
-        match self.rule {
-            Rule::ReadCommitted | Rule::ReadAtomic => true,
-            Rule::Causal => clocks::affordable(self.observed),
-            _ => false,
-        }
+        saturate::is_possible(self.observed, self.rule)
     }
 
     /// Known version orders and all forced edges, each once.
-    fn forced_edges(
-        &self,
-        known: &ForcedEdges,
-        found: &Contradictions,
-    ) -> Result<ForcedEdges, Limit> {
-        let mut edges = known.edges.clone();
+    fn forced_edges(&self, known: &[Forced], found: &Contradictions) -> Result<ForcedEdges, Limit> {
+        let mut edges = known.to_vec();
         if self.saturates() {
             let mut seen: FxHashSet<(u32, u32)> = FxHashSet::default();
             self.saturate(Wanted::Forced, &mut |edge| {
@@ -124,7 +116,7 @@ impl Diagnosis<'_> {
                 }
             })?;
         } else {
-            edges.extend(found.forced.edges.iter().copied());
+            edges.extend(found.forced.iter().copied());
         }
         Ok(ForcedEdges::new(edges))
     }
@@ -146,11 +138,7 @@ impl Diagnosis<'_> {
             })?;
         } else {
             instances.initial = found.initial;
-            found
-                .forced
-                .edges
-                .iter()
-                .for_each(|&edge| instances.add(edge));
+            found.forced.iter().for_each(|&edge| instances.add(edge));
         }
         instances.tidy();
         Ok(instances)
@@ -158,15 +146,13 @@ impl Diagnosis<'_> {
 
     /// Calls `found` for the forced edges of the rule.
     fn saturate(&self, wanted: Wanted<'_>, found: &mut dyn FnMut(Forced)) -> Result<(), Limit> {
-        saturate::direct_edges(self.observed, self.rule, found);
-        self.budget.check("forced edges")?;
-        if self.rule == Rule::ReadAtomic {
-            saturate::session_edges(self.observed, found);
-        }
-        if self.rule == Rule::Causal {
-            saturate::causal_edges(self.observed, self.base, self.budget, wanted, found)?;
-        }
-        Ok(())
+        let Diagnosis {
+            observed,
+            rule,
+            base,
+            budget,
+        } = *self;
+        saturate::edges_of_rule(observed, rule, base, budget, wanted, found)
     }
 
     /// For each edge `t2 → t1`: whether `t1` happens before `t2`.

@@ -7,7 +7,7 @@ use crate::explain;
 use crate::graph::Graph;
 use crate::lost_update;
 use crate::observe::{Observed, ReadAnomaly};
-use crate::order::{Schedule, schedule};
+use crate::order::{ForcedEdges, Schedule, schedule};
 use crate::rounds::{self, Decision};
 use crate::rule::Rule;
 use crate::witness;
@@ -65,7 +65,7 @@ impl<'a> Engine<'a> {
     }
 
     fn read_uncommitted(&self) -> Verdict {
-        let known = rounds::known_edges(self.observed);
+        let known = ForcedEdges::new(rounds::known_edges(self.observed));
         let graph = Graph {
             observed: self.observed,
             forced: &known,

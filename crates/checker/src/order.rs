@@ -32,7 +32,7 @@ impl Forced {
     pub const KNOWN: u32 = u32::MAX;
 }
 
-/// Edges grouped by their end, for a quick look at a transaction's extra predecessors.
+/// Edges sorted by their end and start, each once: for graphs and evidence.
 #[derive(Default)]
 pub struct ForcedEdges {
     pub edges: Vec<Forced>,
@@ -45,21 +45,44 @@ impl ForcedEdges {
         edges.dedup_by_key(|edge| (edge.to, edge.from, edge.direct));
         ForcedEdges { edges }
     }
+}
 
-    /// The edges that end in a transaction.
-    pub fn into(&self, txn: u32) -> &[Forced] {
-        let start = self.edges.partition_point(|edge| edge.to < txn);
-        let len = self.edges[start..].partition_point(|edge| edge.to == txn);
-        &self.edges[start..start + len]
+/// The extra predecessors of each transaction.
+struct Predecessors {
+    /// By transaction, where its own begin; empty if there are none at all.
+    starts: Vec<u32>,
+    from: Vec<u32>,
+}
+
+impl Predecessors {
+    fn new(edges: &[Forced], txn_count: usize) -> Predecessors {
+        if edges.is_empty() {
+            return Predecessors {
+                starts: Vec::new(),
+                from: Vec::new(),
+            };
+        }
+        let mut starts = vec![0u32; txn_count + 1];
+        for edge in edges {
+            starts[edge.to as usize + 1] += 1;
+        }
+        for txn in 0..txn_count {
+            starts[txn + 1] += starts[txn];
+        }
+        let mut next = starts.clone();
+        let mut from = vec![0; edges.len()];
+        for edge in edges {
+            from[next[edge.to as usize] as usize] = edge.from;
+            next[edge.to as usize] += 1;
+        }
+        Predecessors { starts, from }
     }
 
-    /// Adds edges; returns how many were new.
-    pub fn extend(&mut self, more: Vec<Forced>) -> usize {
-        let before = self.edges.len();
-        let mut edges = std::mem::take(&mut self.edges);
-        edges.extend(more);
-        *self = ForcedEdges::new(edges);
-        self.edges.len() - before
+    fn of(&self, txn: u32) -> &[u32] {
+        match self.starts.get(txn as usize..txn as usize + 2) {
+            Some(range) => &self.from[range[0] as usize..range[1] as usize],
+            None => &[],
+        }
     }
 }
 
@@ -84,9 +107,7 @@ const NONE: u32 = u32::MAX;
 /// The state of one scheduling.
 struct Scheduler<'a> {
     observed: &'a Observed<'a>,
-    forced: &'a ForcedEdges,
-    /// Whether a transaction has extra predecessors.
-    has_forced: Vec<bool>,
+    extra: Predecessors,
     /// By transaction, with a spare entry at the end that is always done.
     done: Vec<bool>,
     /// The next transaction of each session and its end.
@@ -102,20 +123,12 @@ struct Scheduler<'a> {
 }
 
 /// Schedules all taken transactions; see the module's text.
-pub fn schedule(observed: &Observed<'_>, forced: &ForcedEdges) -> Schedule {
+pub fn schedule(observed: &Observed<'_>, forced: &[Forced]) -> Schedule {
     let history = observed.history;
     let txn_count = history.txn_count();
-    let mut has_forced = Vec::new();
-    if !forced.edges.is_empty() {
-        has_forced.resize(txn_count, false);
-        for edge in &forced.edges {
-            has_forced[edge.to as usize] = true;
-        }
-    }
     let mut scheduler = Scheduler {
         observed,
-        forced,
-        has_forced,
+        extra: Predecessors::new(forced, txn_count),
         done: observed
             .taken
             .iter()
@@ -198,13 +211,9 @@ impl Scheduler<'_> {
             }
         }
         *ready = (*ready).max(links.len() as u32);
-        if self.has_forced.is_empty() || !self.has_forced[txn as usize] {
-            return None;
-        }
-        let forced = self.forced.into(txn);
-        for edge in &forced[*ready as usize - links.len()..] {
-            if !self.done[edge.from as usize] {
-                return Some(edge.from);
+        for &from in &self.extra.of(txn)[*ready as usize - links.len()..] {
+            if !self.done[from as usize] {
+                return Some(from);
             }
             *ready += 1;
         }

@@ -14,9 +14,9 @@
 use crate::Budget;
 use crate::budget::Limit;
 use crate::clocks::{self, Rows};
-use crate::graph::Components;
+use crate::graph::{Components, Graph};
 use crate::observe::{Link, Observed};
-use crate::order::Forced;
+use crate::order::{Forced, ForcedEdges};
 use crate::rule::Rule;
 use crate::stamped::StampedMap;
 use crate::visible::Visible;
@@ -30,8 +30,54 @@ pub type Found<'a> = dyn FnMut(Forced) + 'a;
 /// Transactions with more operations than this get a sorted list of the keys they write.
 const LARGE: usize = 64;
 
+/// Whether all forced edges of a rule can be generated.
+pub fn is_possible(observed: &Observed<'_>, rule: Rule) -> bool {
+    match rule {
+        Rule::ReadCommitted | Rule::ReadAtomic => true,
+        Rule::Causal => clocks::affordable(observed),
+        _ => false,
+    }
+}
+
+/// Calls `found` for all forced edges of a rule, where so ∪ wr has no cycle.
+pub fn forced_edges(
+    observed: &Observed<'_>,
+    rule: Rule,
+    budget: &Budget<'_>,
+    found: &mut Found<'_>,
+) -> Result<(), Limit> {
+    let none = ForcedEdges::default();
+    let base = Graph {
+        observed,
+        forced: &none,
+        base: true,
+    }
+    .components();
+    edges_of_rule(observed, rule, &base, budget, Wanted::Forced, found)
+}
+
+/// Calls `found` for the wanted forced edges of a rule; `base` are the components of so ∪ wr.
+pub fn edges_of_rule(
+    observed: &Observed<'_>,
+    rule: Rule,
+    base: &Components,
+    budget: &Budget<'_>,
+    wanted: Wanted<'_>,
+    found: &mut Found<'_>,
+) -> Result<(), Limit> {
+    direct_edges(observed, rule, found);
+    budget.check("forced edges")?;
+    if rule == Rule::ReadAtomic {
+        session_edges(observed, found);
+    }
+    if rule == Rule::Causal {
+        causal_edges(observed, base, budget, wanted, found)?;
+    }
+    Ok(())
+}
+
 /// Calls `found` for every forced edge of a rule that reads give directly.
-pub fn direct_edges(observed: &Observed<'_>, rule: Rule, found: &mut Found<'_>) {
+fn direct_edges(observed: &Observed<'_>, rule: Rule, found: &mut Found<'_>) {
     let mut direct = DirectEdges::new(observed, rule);
     for reader in observed
         .history
@@ -67,8 +113,19 @@ impl<'a> DirectEdges<'a> {
 
     /// Calls `found` for the edges of a reader.
     pub fn reader(&mut self, reader: TxnId, found: &mut Found<'_>) {
+        self.of_reads(reader, self.observed.history.op_range(reader), found);
+    }
+
+    /// Calls `found` for the edges that some operations of a reader force.
+    pub fn of_reads(
+        &mut self,
+        reader: TxnId,
+        ops: impl Iterator<Item = usize>,
+        found: &mut Found<'_>,
+    ) {
         let observed = self.observed;
-        self.reads.begin(reader);
+        let op_count = observed.history.txn(reader).op_count as usize;
+        self.reads.begin(op_count, ops);
         if self.reads.ops.is_empty() {
             return;
         }
@@ -93,7 +150,7 @@ impl<'a> DirectEdges<'a> {
 }
 
 /// Calls `found` for the forced edges by session order: the last writer of each key that is read.
-pub fn session_edges(observed: &Observed<'_>, found: &mut Found<'_>) {
+fn session_edges(observed: &Observed<'_>, found: &mut Found<'_>) {
     let history = observed.history;
     let mut last = vec![u32::MAX; history.keys().limit()];
     let mut visible = Visible::new(observed, Rule::ReadAtomic, false);
@@ -122,7 +179,7 @@ pub fn session_edges(observed: &Observed<'_>, found: &mut Found<'_>) {
 }
 
 /// Calls `found` for the wanted edges by happens-before; `base` are the components of so ∪ wr.
-pub fn causal_edges(
+fn causal_edges(
     observed: &Observed<'_>,
     base: &Components,
     budget: &Budget<'_>,
@@ -279,12 +336,11 @@ impl<'a> ReaderKeys<'a> {
         }
     }
 
-    fn begin(&mut self, txn: TxnId) {
+    fn begin(&mut self, op_count: usize, ops: impl Iterator<Item = usize>) {
         self.ops.clear();
         self.next.clear();
-        let range = self.observed.history.op_range(txn);
-        self.first.reset(range.len());
-        for op in range {
+        self.first.reset(op_count);
+        for op in ops {
             let link = self.observed.links[op];
             if Link::is_txn(link) || link == Link::INITIAL {
                 let key = self.observed.history.ops().keys[op].0;

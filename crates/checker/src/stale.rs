@@ -14,7 +14,7 @@ use crate::Budget;
 use crate::budget::Limit;
 use crate::clocks::{self, AllRows};
 use crate::observe::{Link, Observed};
-use crate::order::{Forced, ForcedEdges, Schedule, StaleRead};
+use crate::order::{Forced, Schedule, StaleRead};
 use crate::rounds::{Contradictions, places};
 use crate::rule::Rule;
 use crate::saturate::DirectEdges;
@@ -112,7 +112,7 @@ impl<'a> StaleReads<'a> {
             edges,
         };
         search.all(current, stale, budget, &mut found)?;
-        found.forced = ForcedEdges::new(search.edges);
+        found.forced = search.edges;
         if search.writers.are_of_all_keys() {
             self.all_writers = Some(search.writers);
         }
@@ -121,6 +121,9 @@ impl<'a> StaleReads<'a> {
     }
 
     fn writers(&self, current: &Schedule, stale: &[StaleRead]) -> Writers {
+        if self.rule == Rule::ReadCommitted {
+            return Writers::of_keys(self.observed, std::iter::empty(), None);
+        }
         let in_order = self.method != Method::LookUp;
         let key_count = self.observed.history.keys().limit();
         if self.round > 0 && !in_order && key_count <= ALL_KEYS_MAX {
@@ -150,9 +153,6 @@ struct Search<'a> {
 
 /// The clock row of a reader.
 type Row<'r> = &'r [u32];
-
-/// A reader with more stale reads times transactions read from than this is looked at key by key.
-const LOOKUPS_MAX: usize = 1 << 14;
 
 /// A window longer than this many sessions is not walked: each session is asked for its last
 /// writer instead.
@@ -199,11 +199,8 @@ impl Search<'_> {
     fn reader(&mut self, stale: &[StaleRead], found: &mut Contradictions) {
         let reader = stale[0].reader;
         self.visible.begin(reader);
-        if self.method == Method::LookUp
-            && stale.len() * self.visible.read_from.len() > LOOKUPS_MAX
-            && self.visible.rule() != Rule::MonotonicWrites
-        {
-            return self.large_reader(stale, found);
+        if matches!(self.visible.rule(), Rule::ReadCommitted | Rule::ReadAtomic) {
+            return self.by_reads(stale, found);
         }
         if self.method == Method::Search {
             let oldest = stale
@@ -286,20 +283,19 @@ impl Search<'_> {
         }
     }
 
-    /// The writers of the key among the transactions that count, without clocks.
+    /// For read-your-writes and monotonic writes: the last writer of the key in the own session,
+    /// or in each session that the reader read from.
     fn look_up(&mut self, stale: StaleRead, found: &mut Contradictions) {
         let history = self.observed.history;
         let key = history.ops().keys[stale.op as usize].0;
         self.look_up_session(stale, found);
-        for at in 0..self.visible.read_from.len() {
-            let (writer, _) = self.visible.read_from[at];
-            let t2 = if self.visible.rule() == Rule::MonotonicWrites {
+        if self.visible.rule() == Rule::MonotonicWrites {
+            for at in 0..self.visible.read_from.len() {
+                let (writer, _) = self.visible.read_from[at];
                 let session = history.session_txns(history.session_of(TxnId(writer)));
-                self.writers.last_in_session(key, session.start, writer)
-            } else {
-                Some(writer).filter(|&writer| self.writers.writes(writer, key))
-            };
-            self.add_if_seen(stale, t2, found);
+                let last = self.writers.last_in_session(key, session.start, writer);
+                self.add_if_seen(stale, last, found);
+            }
         }
     }
 
@@ -322,23 +318,26 @@ impl Search<'_> {
         }
     }
 
-    /// A reader with very many reads: all edges that its reads force, through the smaller side of
-    /// each pair of transactions.
-    fn large_reader(&mut self, stale: &[StaleRead], found: &mut Contradictions) {
-        for &read in stale {
-            self.look_up_session(read, found);
+    /// What the reader read from directly, through the smaller side of each pair of transactions.
+    fn by_reads(&mut self, stale: &[StaleRead], found: &mut Contradictions) {
+        if self.visible.rule() == Rule::ReadAtomic {
+            for &read in stale {
+                self.look_up_session(read, found);
+            }
         }
         let edges = &mut self.edges;
-        self.direct.reader(TxnId(stale[0].reader), &mut |edge| {
-            if edge.to == Link::INITIAL {
-                let read = StaleRead {
-                    op: edge.read,
-                    reader: edge.reader,
-                };
-                found.initial.push((read, edge.from));
-            } else {
-                edges.push(edge);
-            }
-        });
+        let ops = stale.iter().map(|read| read.op as usize);
+        self.direct
+            .of_reads(TxnId(stale[0].reader), ops, &mut |edge| {
+                if edge.to == Link::INITIAL {
+                    let read = StaleRead {
+                        op: edge.read,
+                        reader: edge.reader,
+                    };
+                    found.initial.push((read, edge.from));
+                } else {
+                    edges.push(edge);
+                }
+            });
     }
 }

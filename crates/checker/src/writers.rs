@@ -155,11 +155,6 @@ impl Writers {
             .copied()
             .filter(|&txn| txn >= session_start)
     }
-
-    /// Whether a transaction writes a key.
-    pub fn writes(&self, txn: u32, key: u32) -> bool {
-        self.by_number(key).binary_search(&txn).is_ok()
-    }
 }
 
 /// The writes to keys of the set, as (slot, transaction).
