@@ -72,6 +72,10 @@ pub fn decide(
     if !first.complete {
         return Ok(Decision::Violated(found));
     }
+    let is_contended = first.stale.len() * CONTENDED > observed.history.op_count();
+    if is_contended && matches!(rule, Rule::ReadCommitted | Rule::ReadAtomic) {
+        return all_at_once(observed, rule, found, budget);
+    }
     let mut again: Option<Schedule> = None;
     let mut stale_reads = StaleReads::new(observed, rule);
     let mut examined = FxHashSet::default();
@@ -109,11 +113,14 @@ pub fn decide(
     all_at_once(observed, rule, found, budget)
 }
 
+/// Where more than one operation in this many is a stale read, most readers would be looked at in
+/// the first round anyway, and the cheap rules look at all of them at once.
+const CONTENDED: usize = 20;
+
 /// Rounds before all forced edges are generated at once.
 const ROUNDS_MAX: usize = 12;
 
-/// Decides a rule by all its forced edges: for histories that are unlike real ones, where every
-/// order uncovers a few more edges. The rules that cannot be saturated go on in rounds instead.
+/// Decides a rule by all its forced edges. The rules that cannot be saturated go on in rounds.
 fn all_at_once(
     observed: &Observed<'_>,
     rule: Rule,

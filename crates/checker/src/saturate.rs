@@ -46,6 +46,13 @@ pub fn forced_edges(
     budget: &Budget<'_>,
     found: &mut Found<'_>,
 ) -> Result<(), Limit> {
+    if rule != Rule::Causal {
+        direct_edges(observed, rule, found);
+        if rule == Rule::ReadAtomic {
+            session_edges(observed, found);
+        }
+        return budget.check("forced edges");
+    }
     let none = ForcedEdges::default();
     let base = Graph {
         observed,
