@@ -329,6 +329,17 @@ struct ReaderKeys<'a> {
     ops: Vec<u32>,
     next: Vec<u32>,
     first: StampedMap,
+    /// A bit for every key read, at a place that other keys may share: most keys of other
+    /// transactions are told apart by it without a branch.
+    filter: Vec<u64>,
+}
+
+/// How many bits the filter has, as a power of two.
+const FILTER_BITS: u32 = 12;
+
+fn filter_place(key: u32) -> (usize, u32) {
+    let bit = key.wrapping_mul(0x9E37_79B1) >> (32 - FILTER_BITS);
+    (bit as usize / 64, bit % 64)
 }
 
 const END: u32 = u32::MAX;
@@ -340,10 +351,15 @@ impl<'a> ReaderKeys<'a> {
             ops: Vec::new(),
             next: Vec::new(),
             first: StampedMap::new(),
+            filter: vec![0; 1 << (FILTER_BITS - 6)],
         }
     }
 
     fn begin(&mut self, op_count: usize, ops: impl Iterator<Item = usize>) {
+        for &op in &self.ops {
+            let key = self.observed.history.ops().keys[op as usize].0;
+            self.filter[filter_place(key).0] = 0;
+        }
         self.ops.clear();
         self.next.clear();
         self.first.reset(op_count);
@@ -355,6 +371,8 @@ impl<'a> ReaderKeys<'a> {
                 self.next.push(self.first.get(key).unwrap_or(END));
                 self.first.insert(key, at);
                 self.ops.push(op as u32);
+                let (word, bit) = filter_place(key);
+                self.filter[word] |= 1 << bit;
             }
         }
     }
@@ -378,8 +396,21 @@ fn common_keys(
 ) {
     let op_count = observed.history.txn(TxnId(t2)).op_count as usize;
     if op_count <= LARGE || op_count <= reads.ops.len() {
-        for (_, key) in observed.writes(TxnId(t2)) {
-            reads.of_key(key.0, visit);
+        let range = observed.history.op_range(TxnId(t2));
+        let keys = observed.history.ops().keys[range.clone()].chunks(LARGE);
+        for (keys, links) in keys.zip(observed.links[range].chunks(LARGE)) {
+            // Collects without a branch; few keys are left to look up.
+            let mut shared = [0u32; LARGE];
+            let mut count = 0;
+            for (key, &link) in keys.iter().zip(links) {
+                let (word, bit) = filter_place(key.0);
+                let may_be_read = reads.filter[word] >> bit & 1 == 1;
+                shared[count] = key.0;
+                count += usize::from(may_be_read & (link == Link::WRITE));
+            }
+            shared[..count]
+                .iter()
+                .for_each(|&key| reads.of_key(key, visit));
         }
         return;
     }
