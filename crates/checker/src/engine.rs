@@ -64,6 +64,25 @@ impl<'a> Engine<'a> {
         Ok(Verdict::Violated(anomalies))
     }
 
+    /// The order that proves a level with a rule, if there is one; finds no anomalies.
+    pub fn commit_order(&mut self, level: Level) -> Result<Option<CommitOrder>, Limit> {
+        let Some(rule) = Rule::of(level) else {
+            return Ok(None);
+        };
+        let observed = self.observed;
+        if !read_anomalies(observed, rule).is_empty() {
+            return Ok(None);
+        }
+        if forbids_lost_updates(level) && lost_update::find(observed).is_some() {
+            return Ok(None);
+        }
+        let first = schedule(observed, &rounds::known_edges(observed));
+        Ok(match rounds::decide(observed, rule, &first, self.budget)? {
+            Decision::Holds(order) => Some(commit_order(&order)),
+            Decision::Violated(_) => None,
+        })
+    }
+
     fn read_uncommitted(&self) -> Verdict {
         let known = ForcedEdges::new(rounds::known_edges(self.observed));
         let graph = Graph {

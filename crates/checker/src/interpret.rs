@@ -3,8 +3,8 @@
 //!
 //! Steps: answer with those reads left out; a violation that does not need them stands for every
 //! choice. Otherwise try choices one after another: one that satisfies the level proves it. If all
-//! choices were tried, each with an anomaly of its own, the level is violated. Beyond
-//! [`CHOICES_MAX`] choices the answer is unknown unless one that was tried satisfies the level.
+//! choices were tried, each with an anomaly of its own, the level is violated. If there are more
+//! than can be tried, the answer is unknown unless one that was tried satisfies the level.
 //!
 //! Cost: one answer for each choice tried. Deciding this exactly is NP-hard in general.
 
@@ -15,8 +15,11 @@ use crate::observe::Observed;
 use history::{Level, OpId, TxnId, Verdict};
 use std::borrow::Cow;
 
-/// How many choices are tried.
+/// How many choices are tried; fewer where the history is large, but at least a few.
 const CHOICES_MAX: u64 = 256;
+const CHOICES_MIN: u64 = 4;
+/// So many operations are looked at for all choices together.
+const OPS_MAX: u64 = 1 << 24;
 
 /// The verdict on a level over all choices. `engine` answers with the ambiguous reads left out.
 pub fn verdict(
@@ -30,34 +33,18 @@ pub fn verdict(
     if observed.ambiguous.is_empty() || !undecided {
         return Ok(plain);
     }
-    let choice_count = observed
+    let writer_counts = observed
         .ambiguous
         .iter()
-        .map(|read| read.writers.len() as u64)
-        .fold(1, u64::saturating_mul);
-    let mut anomalies = Vec::new();
-    for number in 0..choice_count.min(CHOICES_MAX) {
-        let mut choice = choice(observed, number);
-        let chosen = observed.with_choice(&choice);
-        // What a transaction that does not count as committed read proves nothing.
-        let mut reads = observed.ambiguous.iter();
-        choice.retain(|_| {
-            reads
-                .next()
-                .is_some_and(|read| chosen.taken[read.reader.index()])
-        });
-        match Engine::new(&chosen, budget).verdict(level)? {
-            Verdict::Holds(mut order) => {
-                order.reads = choice;
-                return Ok(Verdict::Holds(order));
-            }
-            Verdict::Violated(found) => {
-                anomalies.extend(found.into_iter().take(1).map(|mut anomaly| {
-                    anomaly.assuming = choice.clone();
-                    anomaly
-                }));
-            }
-            unknown => return Ok(unknown),
+        .map(|read| read.writers.len() as u64);
+    let choice_count = writer_counts.fold(1, u64::saturating_mul);
+    let op_count = observed.history.op_count().max(1) as u64;
+    let tried = choice_count.min((OPS_MAX / op_count).clamp(CHOICES_MIN, CHOICES_MAX));
+    for number in 0..tried {
+        let (choice, chosen) = choose(observed, number);
+        if let Some(mut order) = Engine::new(&chosen, budget).commit_order(level)? {
+            order.reads = choice;
+            return Ok(Verdict::Holds(order));
         }
     }
     if observed
@@ -71,14 +58,52 @@ pub fn verdict(
                 .to_string(),
         ));
     }
-    if choice_count <= CHOICES_MAX {
-        return Ok(Verdict::Violated(anomalies));
+    if tried == choice_count {
+        return all_violated(observed, choice_count, level, budget);
     }
+    let count = match choice_count {
+        u64::MAX => "too many".to_string(),
+        count => count.to_string(),
+    };
     Ok(Verdict::Unknown(format!(
         "{} reads return values that were written more than once to their keys, which leaves \
-         {choice_count} ways to explain them; {CHOICES_MAX} were tried and violate the level",
+         {count} ways to explain them; {tried} were tried and violate the level",
         observed.ambiguous.len()
     )))
+}
+
+/// An anomaly for each choice.
+fn all_violated(
+    observed: &Observed<'_>,
+    choice_count: u64,
+    level: Level,
+    budget: &Budget<'_>,
+) -> Result<Verdict, Limit> {
+    let mut anomalies = Vec::new();
+    for number in 0..choice_count {
+        let (choice, chosen) = choose(observed, number);
+        if let Verdict::Violated(found) = Engine::new(&chosen, budget).verdict(level)? {
+            anomalies.extend(found.into_iter().take(1).map(|mut anomaly| {
+                anomaly.assuming = choice.clone();
+                anomaly
+            }));
+        }
+    }
+    Ok(Verdict::Violated(anomalies))
+}
+
+/// The history with choice number `number`, and the part of the choice that matters.
+fn choose<'h>(observed: &Observed<'h>, number: u64) -> (Vec<(OpId, TxnId)>, Observed<'h>) {
+    let mut choice = choice(observed, number);
+    let chosen = observed.with_choice(&choice);
+    // What a transaction that does not count as committed read proves nothing.
+    let mut reads = observed.ambiguous.iter();
+    choice.retain(|_| {
+        reads
+            .next()
+            .is_some_and(|read| chosen.taken[read.reader.index()])
+    });
+    (choice, chosen)
 }
 
 /// Choice number `number`: a writer for each ambiguous read, the first read varying fastest.

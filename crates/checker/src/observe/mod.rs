@@ -158,17 +158,19 @@ impl Observed<'_> {
     /// The external reads of a transaction that returned another transaction's version: the
     /// operation, the key and the writer. Reads of initial versions are not among them.
     pub fn reads(&self, txn: TxnId) -> impl Iterator<Item = (OpId, KeyId, TxnId)> + '_ {
-        self.history.op_range(txn).filter_map(|op| {
-            let link = self.links[op];
-            Link::is_txn(link).then(|| (OpId(op as u32), self.history.ops().keys[op], TxnId(link)))
+        let range = self.history.op_range(txn);
+        let reads = range.filter(|&op| Link::is_txn(self.links[op]));
+        reads.map(|op| {
+            let writer = TxnId(self.links[op]);
+            (OpId(op as u32), self.history.ops().keys[op], writer)
         })
     }
 
     /// The keys a transaction writes, with the last write to each.
     pub fn writes(&self, txn: TxnId) -> impl Iterator<Item = (OpId, KeyId)> + '_ {
-        self.history.op_range(txn).filter_map(|op| {
-            (self.links[op] == Link::WRITE).then(|| (OpId(op as u32), self.history.ops().keys[op]))
-        })
+        let range = self.history.op_range(txn);
+        let writes = range.filter(|&op| self.links[op] == Link::WRITE);
+        writes.map(|op| (OpId(op as u32), self.history.ops().keys[op]))
     }
 
     /// The last write of a transaction to a key.

@@ -13,6 +13,10 @@ use super::{AmbiguousRead, Link, Observed, ReadAnomaly};
 use history::{AnomalyKind, OpId, Status, TxnId};
 use std::collections::HashMap;
 
+/// With so many ambiguous reads all ways to explain them can no longer be tried, and two possible
+/// writers each say so as well as a million would.
+const FEW_AMBIGUOUS: usize = 64;
+
 /// A write of a version in question.
 #[derive(Clone, Copy)]
 struct Candidate {
@@ -20,7 +24,18 @@ struct Candidate {
     op: OpId,
 }
 
-type Versions = HashMap<(u32, u32), Vec<Candidate>>;
+/// The writes of one value to one key.
+#[derive(Default)]
+struct Writes {
+    /// Those that a read may return: final, and not of an aborted transaction.
+    versions: Vec<Candidate>,
+    others: Vec<Candidate>,
+}
+
+/// More writes of one version than this are more than the choices ever tried.
+const CANDIDATES_MAX: usize = 300;
+
+type Versions = HashMap<(u32, u32), Writes>;
 
 /// Settles every unsettled read.
 pub(super) fn settle(observed: &mut Observed<'_>, unsettled: Unsettled) {
@@ -47,33 +62,42 @@ fn versions_in_question(observed: &Observed<'_>, unsettled: &Unsettled) -> Versi
     for txn in history.txn_ids() {
         for op in history.op_range(txn).filter(|&op| ops.kinds[op].is_write()) {
             if let Some(writes) = versions.get_mut(&(ops.keys[op].0, ops.values[op].0)) {
-                writes.push(Candidate {
-                    txn,
-                    op: OpId(op as u32),
-                });
+                let is_version =
+                    observed.links[op] == Link::WRITE && history.status(txn) != Status::Aborted;
+                let kept = if is_version {
+                    &mut writes.versions
+                } else {
+                    &mut writes.others
+                };
+                if kept.len() < CANDIDATES_MAX {
+                    kept.push(Candidate {
+                        txn,
+                        op: OpId(op as u32),
+                    });
+                }
             }
         }
     }
     versions
 }
 
-fn settle_read(observed: &mut Observed<'_>, read: OpId, reader: TxnId, writes: &[Candidate]) {
+fn settle_read(observed: &mut Observed<'_>, read: OpId, reader: TxnId, writes: &Writes) {
     let history = observed.history;
-    let may_commit = |write: &&Candidate| history.status(write.txn) != Status::Aborted;
-    let foreign: Vec<&Candidate> = writes.iter().filter(|write| write.txn != reader).collect();
-    let mut writers: Vec<TxnId> = foreign
+    let is_foreign = |write: &&Candidate| write.txn != reader;
+    let mut writers: Vec<TxnId> = writes
+        .versions
         .iter()
-        .copied()
-        .filter(may_commit)
-        .filter(|write| observed.links[write.op.index()] == Link::WRITE)
+        .filter(is_foreign)
         .map(|write| write.txn)
         .collect();
-    writers.dedup();
     if let [writer] = writers[..] {
         observed.links[read.index()] = writer.0;
         return;
     }
     if !writers.is_empty() {
+        if observed.ambiguous.len() >= FEW_AMBIGUOUS {
+            writers.truncate(2);
+        }
         observed.links[read.index()] = Link::AMBIGUOUS;
         observed.ambiguous.push(AmbiguousRead {
             op: read,
@@ -83,15 +107,25 @@ fn settle_read(observed: &mut Observed<'_>, read: OpId, reader: TxnId, writes: &
         return;
     }
     observed.links[read.index()] = Link::SKIP;
-    let (kind, ops) = if let Some(write) = foreign.iter().copied().find(may_commit) {
+    let may_commit = |write: &&Candidate| history.status(write.txn) != Status::Aborted;
+    let foreign = || writes.others.iter().filter(is_foreign);
+    let own = writes
+        .versions
+        .iter()
+        .chain(&writes.others)
+        .filter(|write| write.txn == reader);
+    let (kind, ops) = if let Some(write) = foreign().find(may_commit) {
         let key = history.op(write.op).key;
         let last = observed
             .write_to(write.txn, key)
             .expect("an overwritten write has a last one");
         (AnomalyKind::IntermediateRead, vec![write.op, last, read])
-    } else if let Some(write) = foreign.first() {
+    } else if let Some(write) = foreign().next() {
         (AnomalyKind::AbortedRead, vec![write.op, read])
-    } else if let Some(write) = writes.iter().find(|write| write.op > read) {
+    } else if let Some(write) = own
+        .filter(|write| write.op > read)
+        .min_by_key(|write| write.op)
+    {
         (AnomalyKind::FutureRead, vec![read, write.op])
     } else {
         (AnomalyKind::ThinAirRead, vec![read])
