@@ -108,6 +108,7 @@ impl<'h> Observed<'h> {
             ambiguous: Vec::new(),
             known: self.known.clone(),
             undecidable: None,
+            unprovable: None,
         };
         chosen.take_committed();
         for known in &self.known {
