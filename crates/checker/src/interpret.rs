@@ -133,6 +133,7 @@ impl<'h> Observed<'h> {
             ambiguous: Vec::new(),
             known: self.known.clone(),
             undecidable: None,
+            unprovable: None,
         };
         chosen.take_committed();
         for known in &self.known {

@@ -68,6 +68,10 @@ pub fn check(history: &History, levels: &[Level], options: &Options<'_>) -> Vec<
         (options.budget.progress)(level.name());
         let verdict = interpret::verdict(&observed, &mut engine, level, &options.budget)
             .unwrap_or_else(|limit| Verdict::Unknown(limit.0));
+        let verdict = match (verdict, &observed.unprovable) {
+            (Verdict::Holds(_), Some(reason)) => Verdict::Unknown(reason.clone()),
+            (verdict, _) => verdict,
+        };
         let seconds = since.elapsed().as_secs_f64();
         since = Instant::now();
         checked.push((

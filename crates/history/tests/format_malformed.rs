@@ -140,6 +140,12 @@ fn malformed_json_lines() {
         &["version 2"],
     );
     check_refused(jsonl::read, "garbage", &["line 1, column 1"]);
+    // Its operations would belong to no transaction.
+    check_refused(
+        jsonl::read,
+        "{\"isolde\":\"history\",\"ops\":[[\"w\",\"y\",0]]}\n{\"session\":0}\n",
+        &["line 1, column 1", "the header holds a transaction"],
+    );
 }
 
 #[test]

@@ -10,7 +10,7 @@
 //! Cost: linear in the elements read.
 
 use super::{KnownOrder, Link, Observed, ReadAnomaly};
-use history::{AnomalyKind, KeyId, OpId, OpKind, Status, TxnId, ValueCode};
+use history::{AnomalyKind, KeyId, Op, OpId, OpKind, Status, TxnId, ValueCode};
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
@@ -127,12 +127,40 @@ fn appends(observed: &Observed<'_>) -> Appends {
     appends
 }
 
+/// Why lists do not show the order of their versions: an element that is appended twice to a list
+/// that is read, or a list that is written like a register.
+fn unprovable(observed: &Observed<'_>) -> Option<String> {
+    let history = observed.history;
+    let known = || {
+        let txns = history.txn_ids();
+        let txns = txns.filter(|&txn| history.status(txn) != Status::Aborted);
+        txns.flat_map(|txn| history.txn_ops(txn).map(|(_, op)| op))
+    };
+    let is_read = |op: &Op| op.kind == OpKind::ReadList && op.value != ValueCode::UNKNOWN;
+    let read: HashSet<KeyId> = known().filter(is_read).map(|op| op.key).collect();
+    let mut elements = HashSet::new();
+    for op in known().filter(|op| op.kind.is_write() && read.contains(&op.key)) {
+        let name = history.key_name(op.key);
+        if op.kind != OpKind::Append {
+            return Some(format!("the list {name} is written like a register, too"));
+        }
+        if !elements.insert((op.key, op.value)) {
+            let element = history.value(op.value);
+            return Some(format!(
+                "{element} is appended twice to the list {name}, so lists do not show the order"
+            ));
+        }
+    }
+    None
+}
+
 /// Reads the version order of each key off its longest list.
 pub(super) fn version_order(observed: &mut Observed<'_>) {
     let history = observed.history;
     if observed.undecidable.is_some() || !history.ops().kinds.contains(&OpKind::ReadList) {
         return;
     }
+    observed.unprovable = unprovable(observed);
     let reads = list_reads(observed);
     let appends = appends(observed);
     let mut longest: HashMap<KeyId, OpId> = HashMap::new();

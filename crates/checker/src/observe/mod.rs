@@ -91,6 +91,8 @@ pub struct Observed<'h> {
     pub known: Vec<KnownOrder>,
     /// Why no level can be decided on this history, if so.
     pub undecidable: Option<String>,
+    /// Why no order of the transactions proves that a level holds, if so; violations stand.
+    pub unprovable: Option<String>,
 }
 
 /// Looks at every operation once. See the module's text.
@@ -108,6 +110,7 @@ pub fn observe<'h>(
         ambiguous: Vec::new(),
         known: Vec::new(),
         undecidable: None,
+        unprovable: None,
     };
     lists::reduce(&mut observed);
     budget.check("observe")?;

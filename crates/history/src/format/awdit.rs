@@ -58,6 +58,10 @@ pub(super) fn read(text: &[u8]) -> Result<Loaded, FormatError> {
     let Reader {
         mut builder, keys, ..
     } = reader;
+    if builder.ops.is_empty() && builder.txn_count() <= 1 {
+        let problem = "there is neither an operation nor a separator in the file";
+        return Err(FormatError::new(Place::Whole, problem));
+    }
     builder.keys = keys.finish(&mut builder.ops);
     Ok(Loaded {
         history: builder.finish(),
@@ -156,6 +160,9 @@ pub(super) fn write(history: &History, out: &mut dyn Write) -> Result<(), WriteE
     holds::registers(history, format)?;
     holds::no_aborted(history, format)?;
     holds::no_empty_session(history, format)?;
+    if history.op_count() == 0 && history.txn_count() <= 1 {
+        return Err(holds::refuse(format, "a history without operations"));
+    }
     let numbers = Numbers::new(history, format);
     let mut buffer = Vec::new();
     for session in history.sessions() {

@@ -55,6 +55,10 @@ pub(super) fn read(bytes: &[u8]) -> Result<Loaded, FormatError> {
             Some(_) => return Err(cursor.error("a transaction [ … ], a line of - or a comment")),
         }
     }
+    if builder.txn_count() == 0 && label == 0 {
+        let problem = "there is neither a transaction nor a line of - in the file";
+        return Err(FormatError::new(Place::Whole, problem));
+    }
     Ok(Loaded {
         history: builder.finish(),
         format: Format::DbcopHist,
@@ -178,6 +182,9 @@ pub(super) fn write(history: &History, out: &mut dyn Write) -> Result<(), WriteE
     let format = Format::DbcopHist;
     holds::registers(history, format)?;
     holds::no_empty_txn(history, format)?;
+    if history.txn_count() == 0 && history.session_count() <= 1 {
+        return Err(refuse(format, "a history without transactions"));
+    }
     for session in history.sessions() {
         if session.0 > 0 {
             out.write_all(b"---\n")?;

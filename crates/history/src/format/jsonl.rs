@@ -132,6 +132,9 @@ impl Reader {
         line_end(scanner)?;
         if !line.header {
             self.close(line)?;
+        } else if line.session.is_some() || self.builder.ops.len() > line.ops_start {
+            return Err(Flaw::new(line.at, "the header holds a transaction, too")
+                .hint("the first line names the format; each line after it is one transaction"));
         }
         self.line_count += 1;
         Ok(())

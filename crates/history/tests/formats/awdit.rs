@@ -68,6 +68,18 @@ fn malformed_lines_are_explained() {
 }
 
 #[test]
+fn a_file_of_comments_is_no_history() {
+    // It was read as one empty transaction, which is written as an empty file.
+    check_error(b"#", Format::Awdit, "neither an operation nor a separator");
+    assert_eq!(load_good("-----\n").history.txn_count(), 2);
+    let mut builder = history::Builder::new();
+    let session = builder.session(0);
+    let pushed = builder.push_txn(session, 0, Status::Committed, None, &[]);
+    pushed.expect("small");
+    check_refused(&builder.finish(), Format::Awdit, "without operations");
+}
+
+#[test]
 fn a_cut_recording_leaves_its_last_transaction_in_doubt() {
     let loaded = load_good("w 0 1\n-----\nw 1 1\nw 2");
     assert_eq!(loaded.history.op_count(), 2);

@@ -109,6 +109,19 @@ fn malformed_text_is_explained() {
 }
 
 #[test]
+fn a_hist_file_without_transactions_is_no_history() {
+    // Such files were read as one empty session, which is written as an empty file.
+    for text in ["[", "//", "\u{b}", "[x:"] {
+        check_error(text.as_bytes(), Format::DbcopHist, "neither a transaction");
+    }
+    let two = load(b"---", Some(Format::DbcopHist), 1).expect("two empty sessions");
+    assert_eq!(two.history.session_count(), 2);
+    let mut builder = history::Builder::new();
+    builder.session(0);
+    check_refused(&builder.finish(), Format::DbcopHist, "without transactions");
+}
+
+#[test]
 fn a_cut_hist_file_leaves_its_last_transaction_in_doubt() {
     let text = "[x:=1]\n[y:=12 z==?";
     for end in 8..=text.len() {

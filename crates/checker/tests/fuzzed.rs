@@ -1,0 +1,63 @@
+//! Histories that fuzzing found: each verdict on them has to pass the certifier.
+#![allow(missing_docs)]
+
+use checker::{Options, check};
+use history::format::{Format, ReadOptions, Source, read};
+use history::{Initial, Level, Verdict};
+
+/// The verdicts on a history in JSON lines, certified.
+fn verdicts(lines: &str) -> Vec<Verdict> {
+    let text = format!("{{\"isolde\":\"history\",\"version\":1}}\n{lines}");
+    let source = Source {
+        name: "test",
+        bytes: text.as_bytes(),
+    };
+    let options = ReadOptions {
+        format: Some(Format::Isolde),
+        ..ReadOptions::default()
+    };
+    let history = read(&[source], &options).expect("a good history").history;
+    let checked = check(&history, &Level::WEAK, &Options::default());
+    let certified = checked.into_iter().map(|checked| {
+        let result = checked.result;
+        if !matches!(result.verdict, Verdict::Unknown(_)) {
+            let certified = history::certify(&history, &Initial::default(), &result);
+            certified.unwrap_or_else(|refusal| panic!("{}: {}", result.level, refusal.reason()));
+        }
+        result.verdict
+    });
+    certified.collect()
+}
+
+fn all_unknown(lines: &str) -> bool {
+    let is_unknown = |verdict: &Verdict| matches!(verdict, Verdict::Unknown(_));
+    verdicts(lines).iter().all(is_unknown)
+}
+
+#[test]
+fn no_order_is_proof_where_an_element_is_appended_twice() {
+    assert!(all_unknown(
+        "{\"session\":0,\"ops\":[[\"append\",\"x\",1]]}\n\
+         {\"session\":1,\"ops\":[[\"append\",\"x\",1]]}\n\
+         {\"session\":2,\"ops\":[[\"rlist\",\"x\",null]]}\n"
+    ));
+}
+
+#[test]
+fn no_order_is_proof_where_a_list_is_written_like_a_register() {
+    assert!(all_unknown(
+        "{\"session\":0,\"ops\":[[\"w\",\"x\",1]]}\n\
+         {\"session\":1,\"ops\":[[\"rlist\",\"x\",null]]}\n"
+    ));
+}
+
+#[test]
+fn a_violation_stands_where_an_element_is_appended_twice() {
+    let verdicts = verdicts(
+        "{\"session\":0,\"ops\":[[\"append\",\"x\",1]]}\n\
+         {\"session\":1,\"ops\":[[\"append\",\"x\",1]]}\n\
+         {\"session\":2,\"ops\":[[\"rlist\",\"x\",null],[\"r\",\"y\",7]]}\n",
+    );
+    let is_violated = |verdict: &Verdict| matches!(verdict, Verdict::Violated(_));
+    assert!(verdicts.iter().skip(1).all(is_violated));
+}
