@@ -4,8 +4,8 @@
 //! and the last one of its session, which gives all edges that the read will ever force; or walk
 //! the writers of the key between the version read and the reader, which gives those that
 //! contradict the order at hand. For causality clocks tell which of them the reader must have seen:
-//! all rows where they fit, else a walk that keeps few. With so many sessions that clocks are
-//! impossible, the reader's ancestors are searched back to the version read.
+//! all rows where they fit, else a walk that keeps few. With few stale reads, or so many sessions
+//! that clocks are impossible, the reader's ancestors are searched back to the version read.
 //!
 //! Cost: one lookup for each transaction read from, or the length of the window, a stale read; a
 //! search is as long as the order between the version read and the reader.
@@ -48,6 +48,12 @@ pub struct StaleReads<'a> {
     all_writers: Option<Writers>,
 }
 
+/// A search is worth so many entries of clock rows; a few are always worth a try. One that finds
+/// more ancestors than this is given up for clocks.
+const ROW_ENTRIES_A_SEARCH: usize = 8192;
+const FEW_SEARCHES: usize = 2;
+const ANCESTORS_MAX: usize = 4096;
+
 /// Beyond so many keys, an index of all of them costs more than one for each round.
 const ALL_KEYS_MAX: usize = 1 << 28;
 
@@ -55,8 +61,7 @@ impl<'a> StaleReads<'a> {
     pub fn new(observed: &'a Observed<'a>, rule: Rule) -> StaleReads<'a> {
         let method = match rule {
             Rule::MonotonicReads | Rule::WritesFollowReads => Method::Window,
-            Rule::Causal if !clocks::affordable(observed) => Method::Search,
-            Rule::Causal => Method::Walk,
+            Rule::Causal => Method::Search,
             _ => Method::LookUp,
         };
         StaleReads {
@@ -85,10 +90,14 @@ impl<'a> StaleReads<'a> {
         if stale.is_empty() {
             return Ok(found);
         }
-        if self.method == Method::Walk && self.rows.is_none() {
-            self.rows = AllRows::new(self.observed, &current.order);
-            if self.rows.is_some() {
-                self.method = Method::Rows;
+        let mut limit = usize::MAX;
+        if self.method == Method::Search && clocks::affordable(self.observed) {
+            let history = self.observed.history;
+            let worth = history.txn_count() * history.session_count() / ROW_ENTRIES_A_SEARCH;
+            if stale.len() <= worth.max(FEW_SEARCHES) {
+                limit = ANCESTORS_MAX;
+            } else {
+                self.use_clocks(current);
             }
         }
         let writers = match self.all_writers.take() {
@@ -110,14 +119,29 @@ impl<'a> StaleReads<'a> {
             visible,
             direct,
             edges,
+            limit,
+            gave_up: false,
         };
         search.all(current, stale, budget, &mut found)?;
+        if search.gave_up {
+            self.use_clocks(current);
+            return self.contradictions(current, stale, budget);
+        }
         found.forced = search.edges;
         if search.writers.are_of_all_keys() {
             self.all_writers = Some(search.writers);
         }
         self.round += 1;
         Ok(found)
+    }
+
+    fn use_clocks(&mut self, current: &Schedule) {
+        self.rows = AllRows::new(self.observed, &current.order);
+        self.method = if self.rows.is_some() {
+            Method::Rows
+        } else {
+            Method::Walk
+        };
     }
 
     fn writers(&self, current: &Schedule, stale: &[StaleRead]) -> Writers {
@@ -149,6 +173,9 @@ struct Search<'a> {
     visible: Visible<'a>,
     direct: DirectEdges<'a>,
     edges: Vec<Forced>,
+    /// The most ancestors a search may find, and whether one found more.
+    limit: usize,
+    gave_up: bool,
 }
 
 /// The clock row of a reader.
@@ -191,6 +218,9 @@ impl Search<'_> {
                 budget.check("stale reads")?;
             }
             self.reader(stale, found);
+            if self.gave_up {
+                break;
+            }
         }
         Ok(())
     }
@@ -208,7 +238,13 @@ impl Search<'_> {
                 .map(|read| self.place_read(read))
                 .min()
                 .flatten();
-            self.visible.search_ancestors(&self.place, oldest);
+            if !self
+                .visible
+                .search_ancestors(&self.place, oldest, self.limit)
+            {
+                self.gave_up = true;
+                return;
+            }
         }
         let row = self.rows.map(|rows| rows.row(reader));
         for &read in stale {

@@ -106,9 +106,12 @@ impl<'a> Visible<'a> {
         }
     }
 
-    /// Finds the ancestors of the reader whose place is after `floor`.
-    pub fn search_ancestors(&mut self, place: &[u32], floor: Option<u32>) {
+    /// Finds the ancestors of the reader whose place is after `floor`. Gives up, and says so, when
+    /// there are more than `limit`.
+    pub fn search_ancestors(&mut self, place: &[u32], floor: Option<u32>, limit: usize) -> bool {
         self.search += 1;
+        let mut count = 0;
+        self.stack.clear();
         let above = |txn: u32| floor.is_none_or(|floor| place[txn as usize] > floor);
         self.stack.push(self.reader);
         while let Some(txn) = self.stack.pop() {
@@ -123,9 +126,14 @@ impl<'a> Visible<'a> {
                 if above(before) && self.ancestor[before as usize] != self.search {
                     self.ancestor[before as usize] = self.search;
                     self.stack.push(before);
+                    count += 1;
                 }
             }
+            if count > limit {
+                return false;
+            }
         }
+        true
     }
 
     /// Whether `t2` is in the reader's session, before it.
