@@ -17,6 +17,19 @@ use std::ops::Range;
 /// How many operations a bucket should have: its table (8 bytes an entry) fits the second cache.
 const BUCKET_OPS: usize = 16 << 10;
 
+/// How many buckets a pass may fill: each is a stream of its own through the processor's caches,
+/// and with too many of them every store would wait for memory.
+const PASS_BUCKETS_MAX: usize = 1024;
+
+/// Four passes keep the buffer at a quarter; a small history is joined in one.
+fn pass_count(op_count: usize) -> usize {
+    match op_count {
+        0..=0xFFFF => 1,
+        0x1_0000..=0x7FF_FFFF => 4,
+        _ => 16,
+    }
+}
+
 /// Marks a write that cannot be linked without a closer look: not final, not committed, or one of
 /// several of its value.
 const SPECIAL: u32 = 1 << 31;
@@ -50,9 +63,7 @@ struct Buckets {
 /// Links every external read it can and returns the rest.
 pub(super) fn join(observed: &mut Observed<'_>, initial: Option<ValueCode>) -> Unsettled {
     let buckets = count(observed);
-    let op_count = observed.history.op_count();
-    // Four passes keep the buffer at a quarter; a small history is joined in one.
-    let pass_count = if op_count > 1 << 16 { 4 } else { 1 };
+    let pass_count = pass_count(observed.history.op_count());
     let per_pass = buckets.sizes.len() / pass_count;
     let mut unsettled = Unsettled { reads: Vec::new() };
     let mut buffer = Vec::new();
@@ -80,9 +91,10 @@ pub(super) fn join(observed: &mut Observed<'_>, initial: Option<ValueCode>) -> U
 
 fn count(observed: &Observed<'_>) -> Buckets {
     let ops = observed.history.ops();
+    let pass_count = pass_count(ops.len());
     let bucket_count = (ops.len() / BUCKET_OPS)
         .next_power_of_two()
-        .clamp(4, 1 << 16);
+        .clamp(pass_count.max(2), pass_count * PASS_BUCKETS_MAX);
     let shift = 64 - bucket_count.trailing_zeros();
     let mut sizes = vec![(0u32, 0u32); bucket_count];
     for op in 0..ops.len() {
