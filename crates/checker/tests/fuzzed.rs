@@ -61,3 +61,20 @@ fn a_violation_stands_where_an_element_is_appended_twice() {
     let is_violated = |verdict: &Verdict| matches!(verdict, Verdict::Violated(_));
     assert!(verdicts.iter().skip(1).all(is_violated));
 }
+
+#[test]
+fn a_list_that_ends_in_the_initial_value_is_not_the_initial_version() {
+    let verdicts = verdicts("{\"session\":0,\"ops\":[[\"rlist\",\"x\",[6,0]]]}\n");
+    let is_violated = |verdict: &Verdict| matches!(verdict, Verdict::Violated(_));
+    assert!(verdicts.iter().skip(1).all(is_violated));
+}
+
+#[test]
+fn no_order_is_proof_where_lists_of_unknown_elements_contradict_each_other() {
+    let verdicts = verdicts(
+        "{\"session\":0,\"ops\":[[\"rlist\",\"x\",[1,2]]]}\n\
+         {\"session\":1,\"ops\":[[\"rlist\",\"x\",[2,1]]]}\n",
+    );
+    let holds = |verdict: &Verdict| matches!(verdict, Verdict::Holds(_));
+    assert!(!verdicts.iter().any(holds));
+}

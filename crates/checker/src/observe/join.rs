@@ -85,6 +85,7 @@ pub(super) fn join(observed: &mut Observed<'_>, initial: Option<ValueCode>) -> U
             );
         }
     }
+    super::lists::leave_only_empty_initial(observed);
     add_readers(observed, &mut unsettled);
     unsettled
 }

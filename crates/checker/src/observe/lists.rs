@@ -83,6 +83,21 @@ fn version_read(
         .unwrap_or(ValueCode::NIL)
 }
 
+/// Takes back that lists ending in the initial value read the initial version: only the empty list
+/// does. To be settled with the other reads.
+pub(super) fn leave_only_empty_initial(observed: &mut Observed<'_>) {
+    let Cow::Owned(values) = &observed.values else {
+        return;
+    };
+    let kinds = &observed.history.ops().kinds;
+    for (op, link) in observed.links.iter_mut().enumerate() {
+        let is_list = kinds[op] == OpKind::ReadList && values[op] != ValueCode::NIL;
+        if *link == Link::INITIAL && is_list {
+            *link = Link::PENDING;
+        }
+    }
+}
+
 /// The list reads of taken transactions, by key.
 fn list_reads(observed: &Observed<'_>) -> HashMap<KeyId, Vec<OpId>> {
     let history = observed.history;
@@ -260,6 +275,8 @@ fn add_disagreement(
     if common == list.len() {
         return;
     }
+    let name = history.key_name(key);
+    observed.unprovable = Some(format!("two reads of list {name} contradict each other"));
     add_order(observed, key, read, common.saturating_sub(1), appends);
     let inverted = list[common..].iter().any(|element| {
         long.iter()
@@ -271,7 +288,6 @@ fn add_disagreement(
             })
     });
     if !inverted {
-        let name = history.key_name(key);
         observed.undecidable = Some(format!(
             "two reads of list {name} are no prefixes of one another ({} and {})",
             history.op_text(longest),
