@@ -78,3 +78,12 @@ fn no_order_is_proof_where_lists_of_unknown_elements_contradict_each_other() {
     let holds = |verdict: &Verdict| matches!(verdict, Verdict::Holds(_));
     assert!(!verdicts.iter().any(holds));
 }
+
+#[test]
+fn no_order_is_proof_where_a_list_shows_an_element_that_nobody_appended() {
+    assert!(all_unknown(
+        "{\"session\":0,\"ops\":[[\"append\",\"x\",3]]}\n\
+         {\"session\":1,\"ops\":[[\"append\",\"x\",4]]}\n\
+         {\"session\":2,\"ops\":[[\"rlist\",\"x\",[3,2,4]]]}\n"
+    ));
+}

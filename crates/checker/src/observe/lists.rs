@@ -194,6 +194,21 @@ pub(super) fn version_order(observed: &mut Observed<'_>) {
         }
     }
     add_unseen(observed, &longest, &appends);
+    add_strangers(observed, &longest, &appends);
+}
+
+/// An element that nobody can have appended leaves a gap in the version order.
+fn add_strangers(observed: &mut Observed<'_>, longest: &HashMap<KeyId, OpId>, appends: &Appends) {
+    let history = observed.history;
+    let has_stranger = |(key, read): (&KeyId, &OpId)| {
+        let list = history.list(history.op(*read).value);
+        list.iter()
+            .any(|&element| !appends.contains_key(&(*key, element)))
+    };
+    if observed.unprovable.is_none() && longest.iter().any(has_stranger) {
+        let reason = "a list shows an element that no committed transaction appended";
+        observed.unprovable = Some(reason.to_string());
+    }
 }
 
 /// A committed append that the longest list does not show comes after all that it shows.
