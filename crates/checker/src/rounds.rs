@@ -7,7 +7,7 @@
 //! cycle is a violation: every edge was forced. A stale read whose edges are all there is
 //! *examined*, and no later order can contradict it.
 //!
-//! Cost: a few linear rounds on real histories (one to six seen). No small bound is proved, so
+//! Cost: a few linear rounds on histories of simulated stores (one to six seen). No small bound is proved, so
 //! after a dozen rounds all forced edges are generated at once, as AWDIT and Plume do from the
 //! start (`saturate`).
 
