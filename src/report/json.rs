@@ -121,6 +121,10 @@ fn edge(history: &History, found: &Edge) -> Value {
         Some(Reason::List { read }) => {
             object.insert("because".into(), json!({"list": history.op_text(*read)}));
         }
+        Some(Reason::Version { writer }) => {
+            let because = json!({"version_of": history.txn_name(*writer)});
+            object.insert("because".into(), because);
+        }
         None => {}
     }
     object.into()

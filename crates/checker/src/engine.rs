@@ -170,6 +170,7 @@ fn commit_order(order: &[u32]) -> CommitOrder {
     CommitOrder {
         txns: order.iter().map(|&txn| TxnId(txn)).collect(),
         reads: Vec::new(),
+        snapshots: Vec::new(),
     }
 }
 
@@ -193,6 +194,7 @@ fn read_anomalies(observed: &Observed<'_>, rule: Rule) -> Vec<Anomaly> {
             transactions,
             ops: anomaly.ops.clone(),
             edges: Vec::new(),
+            otherwise: Vec::new(),
             assuming: Vec::new(),
             explanation: String::new(),
         }

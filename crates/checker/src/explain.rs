@@ -162,7 +162,7 @@ impl Words<'_> {
                     seen.join("; ")
                 )
             }
-            (EdgeKind::Ww, None) => format!("{to} overwrote {from}'s version"),
+            (EdgeKind::Ww, _) => format!("{to} overwrote {from}'s version"),
             (EdgeKind::Rw, _) => format!("{to} overwrote a version that {from} had read"),
             (EdgeKind::Rt, _) => format!("{from} ended before {to} began"),
         }

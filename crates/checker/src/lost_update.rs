@@ -80,6 +80,7 @@ pub fn find(observed: &Observed<'_>) -> Option<Anomaly> {
         transactions: vec![TxnId(a.txn), TxnId(b.txn)],
         ops: vec![OpId(a.read), OpId(a.write), OpId(b.read), OpId(b.write)],
         edges: vec![edge(a, b), edge(b, a)],
+        otherwise: Vec::new(),
         assuming: Vec::new(),
         explanation: String::new(),
     })

@@ -190,6 +190,7 @@ fn anomaly(kind: AnomalyKind, count: u64, edges: Vec<Edge>) -> Anomaly {
         transactions,
         ops,
         edges,
+        otherwise: Vec::new(),
         assuming,
         explanation,
     }

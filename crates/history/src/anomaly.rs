@@ -27,6 +27,13 @@ pub enum AnomalyKind {
     CausalityViolation,
     ConflictingOrder,
     LostUpdate,
+    CircularFlow,
+    WriteSkew,
+    LongFork,
+    GSingle,
+    GNonadjacent,
+    G2Item,
+    NoVersionOrder,
 }
 
 /// What is known of a kind of anomaly.
@@ -57,7 +64,7 @@ macro_rules! row {
 
 /// Every kind of anomaly.
 #[rustfmt::skip]
-pub const ANOMALIES: [AnomalyRow; 17] = [
+pub const ANOMALIES: [AnomalyRow; 24] = [
     row!(ThinAirRead, "thin-air-read", "TAP-a", "a transaction read a value that nobody wrote"),
     row!(AbortedRead, "aborted-read", "TAP-b, G1a", "a transaction read a value that an aborted transaction wrote"),
     row!(FutureRead, "future-read", "TAP-c", "a transaction read a value before it wrote that value itself"),
@@ -69,12 +76,19 @@ pub const ANOMALIES: [AnomalyRow; 17] = [
     row!(CyclicCausality, "cyclic-causality", "TAP-g, G1c", "transactions follow each other in a circle by session order and reads"),
     row!(NonMonotonicRead, "non-monotonic-read", "Plume: NonMonoReadCO", "a transaction read from a writer and then an older version of something that this writer wrote too"),
     row!(NonMonotonicReadConflict, "non-monotonic-read-conflict", "Plume: NonMonoReadAO", "the version orders that reads within transactions demand contradict each other"),
-    row!(FracturedRead, "fractured-read", "TAP-h", "a transaction saw only a part of another transaction's writes"),
+    row!(FracturedRead, "fractured-read", "TAP-h, read skew (A5A)", "a transaction saw only a part of another transaction's writes"),
     row!(FracturedReadConflict, "fractured-read-conflict", "TAP-i", "the version orders that atomic visibility demands contradict each other"),
     row!(InitialRead, "initial-read", "TAP-j", "a transaction read the initial value of a key although a write to it happened before"),
     row!(CausalityViolation, "causality-violation", "TAP-k", "a transaction read a version that was overwritten by a write that happened before the read"),
     row!(ConflictingOrder, "conflicting-order", "TAP-l", "different transactions saw the writes to a key in opposite orders"),
     row!(LostUpdate, "lost-update", "P4", "two transactions read the same version of a key and both overwrote it"),
+    row!(CircularFlow, "G1c", "G1c", "transactions follow each other in a circle by reads and version orders"),
+    row!(WriteSkew, "write-skew", "A5B, G2-item", "two transactions each overwrote what the other had read"),
+    row!(LongFork, "long-fork", "PSI's long fork", "two transactions saw two writes in opposite orders"),
+    row!(GSingle, "G-single", "G-single", "a circle of dependencies with exactly one read of a version that was overwritten later"),
+    row!(GNonadjacent, "G-nonadjacent", "G-nonadjacent", "a circle of dependencies with several reads of overwritten versions, no two of them next to each other"),
+    row!(G2Item, "G2-item", "G2-item", "a circle of dependencies with reads of overwritten versions next to each other"),
+    row!(NoVersionOrder, "no-version-order", "PolySI's adjoining cycles", "every order of the versions closes a circle of dependencies"),
 ];
 
 impl AnomalyKind {

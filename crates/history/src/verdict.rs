@@ -59,7 +59,8 @@ pub struct Edge {
     pub from_op: Option<OpId>,
     /// The operation in `to` behind the edge (the read of a wr, the write of a ww or rw).
     pub to_op: Option<OpId>,
-    /// For a ww edge: what forces it.
+    /// What forces a ww edge, or which version a wr or rw edge takes its read to have returned. A ww
+    /// edge without a reason is one of two possible orders; so is the order behind a rw edge.
     pub because: Option<Reason>,
 }
 
@@ -80,6 +81,12 @@ pub enum Reason {
         /// That read.
         read: OpId,
     },
+    /// For a wr or rw edge of a read with several possible writers: the one it is taken to have
+    /// read from here. Another choice is ruled out by another cycle of the same anomaly.
+    Version {
+        /// That writer.
+        writer: TxnId,
+    },
 }
 
 /// An anomaly found: its kind, how often, and the smallest instance.
@@ -96,6 +103,9 @@ pub struct Anomaly {
     pub ops: Vec<OpId>,
     /// A cycle: each edge ends where the next begins, the last where the first began.
     pub edges: Vec<Edge>,
+    /// Further cycles. Where the order of two versions, or the writer of a read, is not known,
+    /// `edges` closes for one possibility only; the others close one of these.
+    pub otherwise: Vec<Vec<Edge>>,
     /// Reads whose value has several possible writers, with the writer assumed here. The verdict
     /// is then a violation because there is such an anomaly for every way of choosing.
     pub assuming: Vec<(OpId, TxnId)>,
@@ -111,6 +121,9 @@ pub struct CommitOrder {
     pub txns: Vec<TxnId>,
     /// Reads whose value has several possible writers, with the writer chosen.
     pub reads: Vec<(OpId, TxnId)>,
+    /// For levels that take snapshots: by place in `txns`, how many of `txns` had committed when
+    /// that transaction began, which are those it sees. Empty: each sees all that precede it.
+    pub snapshots: Vec<u32>,
 }
 
 /// The answer to one question.

@@ -27,6 +27,7 @@ fn example() -> (History, Vec<LevelResult>) {
     let order = CommitOrder {
         txns: vec![TxnId(0), TxnId(2)],
         reads: vec![(OpId(3), TxnId(0)), (OpId(4), TxnId::INITIAL)],
+        snapshots: Vec::new(),
     };
     let ww = Edge {
         from: TxnId(0),
@@ -50,6 +51,7 @@ fn example() -> (History, Vec<LevelResult>) {
         transactions: vec![TxnId(0), TxnId(2), TxnId::INITIAL],
         ops: vec![OpId(2), OpId(4)],
         edges: vec![ww, listed, wr(0, 2)],
+        otherwise: Vec::new(),
         assuming: vec![(OpId(3), TxnId(0))],
         explanation: "it says \"so\"\n".into(),
     };
@@ -171,6 +173,7 @@ fn transactions_that_share_a_name_are_told_apart() {
     let order = CommitOrder {
         txns: vec![TxnId(1), TxnId(0), TxnId(2)],
         reads: Vec::new(),
+        snapshots: Vec::new(),
     };
     let results = vec![LevelResult {
         level: Level::Causal,

@@ -14,6 +14,7 @@ fn holds(level: Level, txns: &[TxnId], reads: &[(OpId, TxnId)]) -> LevelResult {
     let order = CommitOrder {
         txns: txns.to_vec(),
         reads: reads.to_vec(),
+        snapshots: Vec::new(),
     };
     LevelResult {
         level,

@@ -65,6 +65,8 @@ enum VerdictRecord {
     Holds {
         order: Vec<String>,
         reads: Vec<WriterRecord>,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        snapshots: Vec<u32>,
     },
     Violated {
         anomalies: Vec<AnomalyRecord>,
@@ -94,6 +96,8 @@ struct AnomalyRecord {
     transactions: Vec<String>,
     ops: Vec<OpRecord>,
     edges: Vec<EdgeRecord>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    otherwise: Vec<Vec<EdgeRecord>>,
     assuming: Vec<WriterRecord>,
     explanation: String,
 }
@@ -142,6 +146,9 @@ enum ReasonRecord {
     List {
         read: OpRecord,
     },
+    Version {
+        writer: String,
+    },
 }
 
 fn value_to_record(value: &Value) -> ValueRecord {
@@ -188,6 +195,7 @@ pub(super) fn result_to_record(names: &Names<'_>, result: &LevelResult) -> Resul
         Verdict::Holds(order) => VerdictRecord::Holds {
             order: order.txns.iter().map(|&txn| names.name(txn)).collect(),
             reads: writers_to_record(names, &order.reads),
+            snapshots: order.snapshots.clone(),
         },
         Verdict::Violated(anomalies) => VerdictRecord::Violated {
             anomalies: anomalies
@@ -211,9 +219,14 @@ pub(super) fn result_from_record(
         CertificateError::Malformed(format!("no level is called '{}'", record.level))
     })?;
     let verdict = match record.verdict {
-        VerdictRecord::Holds { order, reads } => Verdict::Holds(CommitOrder {
+        VerdictRecord::Holds {
+            order,
+            reads,
+            snapshots,
+        } => Verdict::Holds(CommitOrder {
             txns: txns_from_record(names, &order)?,
             reads: writers_from_record(names, &reads)?,
+            snapshots,
         }),
         VerdictRecord::Violated { anomalies } => Verdict::Violated(
             anomalies
@@ -280,6 +293,16 @@ fn anomaly_to_record(names: &Names<'_>, anomaly: &Anomaly) -> AnomalyRecord {
             .iter()
             .map(|edge| edge_to_record(names, edge, true))
             .collect(),
+        otherwise: anomaly
+            .otherwise
+            .iter()
+            .map(|cycle| {
+                cycle
+                    .iter()
+                    .map(|edge| edge_to_record(names, edge, true))
+                    .collect()
+            })
+            .collect(),
         assuming: writers_to_record(names, &anomaly.assuming),
         explanation: anomaly.explanation.clone(),
     }
@@ -302,6 +325,11 @@ fn anomaly_from_record(
             .map(|op| op_from_record(names, op))
             .collect::<Result<_, _>>()?,
         edges: edges_from_record(names, &record.edges, true)?,
+        otherwise: record
+            .otherwise
+            .iter()
+            .map(|cycle| edges_from_record(names, cycle, true))
+            .collect::<Result<_, _>>()?,
         assuming: writers_from_record(names, &record.assuming)?,
         explanation: record.explanation,
     })
@@ -319,6 +347,9 @@ fn edge_to_record(names: &Names<'_>, edge: &Edge, with_reason: bool) -> EdgeReco
         },
         Reason::List { read } => ReasonRecord::List {
             read: op_to_record(names, *read),
+        },
+        Reason::Version { writer } => ReasonRecord::Version {
+            writer: names.name(*writer),
         },
     };
     EdgeRecord {
@@ -370,6 +401,9 @@ fn edge_from_record(
         }),
         Some(ReasonRecord::List { read }) => Some(Reason::List {
             read: op_from_record(names, read)?,
+        }),
+        Some(ReasonRecord::Version { writer }) => Some(Reason::Version {
+            writer: names.txn(writer)?,
         }),
     };
     Ok(Edge {

@@ -168,7 +168,8 @@ impl Facts<'_> {
 fn ops_of_anomaly(anomaly: &Anomaly) -> Vec<OpId> {
     let mut ops = anomaly.ops.clone();
     ops.extend(anomaly.assuming.iter().map(|&(op, _)| op));
-    for edge in &anomaly.edges {
+    let cycles = anomaly.otherwise.iter().flatten();
+    for edge in anomaly.edges.iter().chain(cycles) {
         ops.extend(ops_of_edge(edge));
         match &edge.because {
             Some(Reason::Read { read, path }) => {
@@ -176,7 +177,7 @@ fn ops_of_anomaly(anomaly: &Anomaly) -> Vec<OpId> {
                 ops.extend(path.iter().flat_map(ops_of_edge));
             }
             Some(Reason::List { read }) => ops.push(*read),
-            None => {}
+            Some(Reason::Version { .. }) | None => {}
         }
     }
     ops

@@ -23,6 +23,7 @@ fn anomaly(kind: AnomalyKind, ops: Vec<OpId>, edges: Vec<Edge>) -> Anomaly {
         transactions: Vec::new(),
         ops,
         edges,
+        otherwise: Vec::new(),
         assuming: Vec::new(),
         explanation: String::new(),
     }

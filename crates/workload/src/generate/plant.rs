@@ -101,11 +101,36 @@ fn scenario(kind: AnomalyKind) -> &'static [Planned] {
             (1, &[R(0, &[1]), W(0, 2)]),
             (2, &[R(0, &[1]), W(0, 3)]),
         ],
+        WriteSkew => &[
+            (0, &[R(0, &[]), R(1, &[]), W(0, 1)]),
+            (1, &[R(0, &[]), R(1, &[]), W(1, 1)]),
+        ],
+        LongFork => &[
+            (0, &[W(0, 1)]),
+            (1, &[W(1, 1)]),
+            (2, &[R(0, &[1]), R(1, &[])]),
+            (3, &[R(0, &[]), R(1, &[1])]),
+        ],
+        GNonadjacent => &[
+            (0, &[W(0, 1)]),
+            (0, &[R(1, &[])]),
+            (1, &[W(1, 1)]),
+            (1, &[R(0, &[])]),
+        ],
+        G2Item => &[
+            (0, &[R(0, &[]), W(1, 1)]),
+            (1, &[R(1, &[]), W(2, 1)]),
+            (2, &[R(2, &[]), W(0, 1)]),
+        ],
+        CircularFlow | GSingle | NoVersionOrder => &[],
     }
 }
 
 /// Whether an anomaly can show in a datatype.
 pub fn possible(kind: AnomalyKind, datatype: Datatype) -> bool {
+    if scenario(kind).is_empty() {
+        return false;
+    }
     match datatype {
         Datatype::Registers => kind != DirtyWrite,
         Datatype::Lists => !matches!(
@@ -116,7 +141,7 @@ pub fn possible(kind: AnomalyKind, datatype: Datatype) -> bool {
 }
 
 /// How many keys a scenario takes.
-pub const KEYS: u32 = 2;
+pub const KEYS: u32 = 3;
 
 /// How long a scenario takes.
 pub const DURATION: i64 = 10;
