@@ -10,6 +10,7 @@ use crate::observe::{Observed, ReadAnomaly};
 use crate::order::{ForcedEdges, Schedule, schedule};
 use crate::rounds::{self, Decision};
 use crate::rule::Rule;
+use crate::strong;
 use crate::witness;
 use history::{Anomaly, AnomalyKind, CommitOrder, Level, TxnId, Verdict};
 use std::collections::BTreeMap;
@@ -111,9 +112,33 @@ impl<'a> Engine<'a> {
                 return Ok(violated);
             }
         }
-        Ok(Verdict::Unknown(format!(
-            "this version decides levels up to causal; nothing weaker than {level} is violated"
-        )))
+        let mut anomalies = read_anomalies(self.observed, Rule::Causal);
+        if !anomalies.is_empty() {
+            for anomaly in &mut anomalies {
+                anomaly.explanation = explain::explain(self.observed, anomaly);
+            }
+            return Ok(Verdict::Violated(anomalies));
+        }
+        let (decision, effort) = strong::decide(self.observed, level, &[], self.budget)?;
+        if std::env::var_os("ISOLDE_TRACE").is_some() {
+            eprintln!("{level}: {effort:?}");
+        }
+        Ok(match decision {
+            strong::Decision::Holds(order) => Verdict::Holds(order),
+            strong::Decision::Violated(mut cycles) => {
+                let edges = cycles.remove(0);
+                Verdict::Violated(vec![Anomaly {
+                    kind: AnomalyKind::NoVersionOrder,
+                    count: 1,
+                    transactions: edges.iter().map(|edge| edge.from).collect(),
+                    ops: Vec::new(),
+                    edges,
+                    otherwise: cycles,
+                    assuming: Vec::new(),
+                    explanation: String::new(),
+                }])
+            }
+        })
     }
 
     fn outcome(&mut self, rule: Rule) -> Result<Outcome, Limit> {

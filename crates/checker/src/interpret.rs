@@ -29,7 +29,9 @@ pub fn verdict(
     budget: &Budget<'_>,
 ) -> Result<Verdict, Limit> {
     let plain = engine.verdict(level)?;
-    let undecided = matches!(plain, Verdict::Holds(_)) && level != Level::ReadUncommitted;
+    // The strong levels choose writers together with version orders.
+    let is_weak = Level::WEAK.contains(&level) && level != Level::ReadUncommitted;
+    let undecided = matches!(plain, Verdict::Holds(_)) && is_weak;
     if observed.ambiguous.is_empty() || !undecided {
         return Ok(plain);
     }

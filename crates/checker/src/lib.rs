@@ -20,6 +20,7 @@ mod rule;
 mod saturate;
 mod stale;
 mod stamped;
+mod strong;
 mod visible;
 mod witness;
 mod writers;

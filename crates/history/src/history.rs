@@ -81,6 +81,12 @@ pub struct Interval {
 impl Interval {
     /// The completion time of a transaction that never completed.
     pub const NEVER: i64 = i64::MAX;
+
+    /// The time of the completion, which is never before the start: a clock that was set back in
+    /// between says nothing.
+    pub fn completion(self) -> i64 {
+        self.end.max(self.start)
+    }
 }
 
 /// The operations, column by column.

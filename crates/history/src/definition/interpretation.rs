@@ -148,7 +148,7 @@ fn ended_before(history: &History, a: TxnId, b: TxnId) -> bool {
         (Some(a_time), Some(b_time)) => {
             history.status(a) == Status::Committed
                 && a_time.end != Interval::NEVER
-                && a_time.end < b_time.start
+                && a_time.completion() < b_time.start
         }
         _ => false,
     }

@@ -1,0 +1,231 @@
+//! What is wrong with an order of events, found in one walk along it.
+//!
+//! A read is *stale* if the last version before the reader's snapshot is not the one it returned:
+//! some version lies in between. Two writers of a key *overlap* if one commits between the start
+//! and the commit of the other, where the level forbids that. An order with neither is a proof.
+//!
+//! For a stale read the versions named are the one that directly follows the version read and the
+//! last one before the snapshot: putting either order right often settles those in between.
+//!
+//! Cost: linear in the operations; a second walk over the keys with stale reads.
+
+use super::shape::Shape;
+use crate::observe::{Link, Observed};
+use history::TxnId;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// Something wrong with an order.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Conflict {
+    /// `other`'s version of the key lies between the version read, `writer`'s, and the reader.
+    Stale {
+        read: u32,
+        reader: u32,
+        key: u32,
+        writer: u32,
+        other: u32,
+    },
+    /// None of the possible writers of this read directly precedes it; the last one before it is
+    /// `last`.
+    Unexplained { ambiguous: u32, last: u32 },
+    /// `first` committed while `second`, which overwrote the key later, was under way.
+    Overlap { key: u32, first: u32, second: u32 },
+}
+
+/// What the walk needs to know about choices made.
+pub trait Chosen {
+    /// Whether a transaction counts as committed.
+    fn counts(&self, txn: u32) -> bool;
+    /// Whether the ambiguous read, by its place in `Observed::ambiguous`, may be taken to have
+    /// returned this writer's version.
+    fn may_read(&self, ambiguous: u32, writer: u32) -> bool;
+}
+
+/// The walk's result.
+pub struct Walk {
+    pub conflicts: Vec<Conflict>,
+    /// The writers that the ambiguous reads have in this order, by place in `Observed::ambiguous`;
+    /// `u32::MAX - 1` where unexplained or where the reader does not count.
+    pub writers: Vec<u32>,
+}
+
+/// In [`Walk::writers`]: no writer.
+pub const NO_WRITER: u32 = u32::MAX - 1;
+
+/// Walks along an order of events.
+pub fn walk(
+    observed: &Observed<'_>,
+    shape: Shape,
+    events: &[u32],
+    chosen: &impl Chosen,
+) -> Walk {
+    let history = observed.history;
+    let first_other = shape.events(history.txn_count()) as u32;
+    let mut state = State {
+        observed,
+        last: vec![Link::INITIAL; history.keys().limit()],
+        committed_at: vec![],
+        started_at: vec![],
+        ambiguous: observed
+            .ambiguous
+            .iter()
+            .enumerate()
+            .map(|(place, read)| (read.op.0, place as u32))
+            .collect(),
+        walk: Walk {
+            conflicts: Vec::new(),
+            writers: vec![NO_WRITER; observed.ambiguous.len()],
+        },
+    };
+    if shape.exclusive {
+        state.committed_at = vec![0; history.txn_count()];
+        state.started_at = vec![0; history.txn_count()];
+    }
+    for (at, &event) in events.iter().enumerate() {
+        if event >= first_other || !chosen.counts(shape.txn(event)) {
+            continue;
+        }
+        let txn = shape.txn(event);
+        if shape.is_start(event) {
+            if shape.exclusive {
+                state.started_at[txn as usize] = at as u32;
+            }
+            state.read(txn, chosen);
+        }
+        if shape.is_commit(event) {
+            if shape.exclusive {
+                state.committed_at[txn as usize] = at as u32;
+            }
+            state.write(txn, shape);
+        }
+    }
+    let mut walk = state.walk;
+    add_next_versions(observed, shape, events, chosen, &mut walk.conflicts);
+    walk
+}
+
+struct State<'a> {
+    observed: &'a Observed<'a>,
+    last: Vec<u32>,
+    committed_at: Vec<u32>,
+    started_at: Vec<u32>,
+    ambiguous: FxHashMap<u32, u32>,
+    walk: Walk,
+}
+
+impl State<'_> {
+    #[inline]
+    fn read(&mut self, txn: u32, chosen: &impl Chosen) {
+        let range = self.observed.history.op_range(TxnId(txn));
+        let keys = &self.observed.history.ops().keys;
+        for op in range {
+            let link = self.observed.links[op];
+            let is_read = Link::is_txn(link) | (link == Link::INITIAL);
+            if is_read & (link != self.last[keys[op].index()]) {
+                self.walk.conflicts.push(Conflict::Stale {
+                    read: op as u32,
+                    reader: txn,
+                    key: keys[op].0,
+                    writer: link,
+                    other: self.last[keys[op].index()],
+                });
+            } else if link == Link::AMBIGUOUS {
+                let place = self.ambiguous[&(op as u32)];
+                let last = self.last[keys[op].index()];
+                if chosen.may_read(place, last) {
+                    self.walk.writers[place as usize] = last;
+                } else {
+                    self.walk.conflicts.push(Conflict::Unexplained {
+                        ambiguous: place,
+                        last,
+                    });
+                }
+            }
+        }
+    }
+
+    #[inline]
+    fn write(&mut self, txn: u32, shape: Shape) {
+        let range = self.observed.history.op_range(TxnId(txn));
+        let keys = &self.observed.history.ops().keys;
+        for op in range {
+            if self.observed.links[op] != Link::WRITE {
+                continue;
+            }
+            let last = &mut self.last[keys[op].index()];
+            if shape.exclusive && *last != Link::INITIAL {
+                let other_end = self.committed_at[*last as usize];
+                if other_end > self.started_at[txn as usize] {
+                    self.walk.conflicts.push(Conflict::Overlap {
+                        key: keys[op].0,
+                        first: *last,
+                        second: txn,
+                    });
+                }
+            }
+            *last = txn;
+        }
+    }
+}
+
+/// For each stale read, adds the version that directly follows the one read.
+fn add_next_versions(
+    observed: &Observed<'_>,
+    shape: Shape,
+    events: &[u32],
+    chosen: &impl Chosen,
+    conflicts: &mut Vec<Conflict>,
+) {
+    let mut next: FxHashMap<(u32, u32), u32> = FxHashMap::default();
+    let mut stale_keys: FxHashSet<u32> = FxHashSet::default();
+    for conflict in conflicts.iter() {
+        if let Conflict::Stale { key, writer, .. } = *conflict {
+            stale_keys.insert(key);
+            next.insert((key, writer), Link::INITIAL);
+        }
+    }
+    if stale_keys.is_empty() {
+        return;
+    }
+    let first_other = shape.events(observed.history.txn_count()) as u32;
+    let mut is_stale = vec![0u64; observed.history.keys().limit().div_ceil(64)];
+    for &key in &stale_keys {
+        is_stale[key as usize / 64] |= 1 << (key % 64);
+    }
+    let mut last: FxHashMap<u32, u32> = FxHashMap::default();
+    for &event in events {
+        let txn = shape.txn(event);
+        if event >= first_other || !shape.is_commit(event) || !chosen.counts(txn) {
+            continue;
+        }
+        for (_, key) in observed.writes(TxnId(txn)) {
+            if is_stale[key.index() / 64] & (1 << (key.0 % 64)) != 0 {
+                let before = last.insert(key.0, txn).unwrap_or(Link::INITIAL);
+                if let Some(after) = next.get_mut(&(key.0, before)) {
+                    *after = txn;
+                }
+            }
+        }
+    }
+    for place in 0..conflicts.len() {
+        if let Conflict::Stale {
+            read,
+            reader,
+            key,
+            writer,
+            other,
+        } = conflicts[place]
+        {
+            let after = next[&(key, writer)];
+            if after != other && after != Link::INITIAL && after != reader {
+                conflicts.push(Conflict::Stale {
+                    read,
+                    reader,
+                    key,
+                    writer,
+                    other: after,
+                });
+            }
+        }
+    }
+}
