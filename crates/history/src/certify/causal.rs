@@ -12,6 +12,7 @@ use super::walk::StaleRead;
 use super::{Refusal, require};
 use crate::{KeyId, TxnId};
 use std::collections::HashMap;
+use std::hash::Hash;
 
 const SESSIONS_MAX: usize = 4096;
 /// How many clock entries may be alive at a time: 1 GiB of them.
@@ -80,20 +81,29 @@ impl Uses {
 }
 
 /// Clock rows in one table; rows of transactions that nobody needs any more are used again.
-struct Rows {
+pub(super) struct Rows<Id> {
     width: usize,
     entries: Vec<u32>,
     free: Vec<u32>,
-    row_of: IdMap<TxnId, u32>,
+    row_of: IdMap<Id, u32>,
 }
 
-impl Rows {
-    fn row(&self, txn: TxnId) -> &[u32] {
+impl<Id: Hash + Eq> Rows<Id> {
+    pub(super) fn new(width: usize) -> Rows<Id> {
+        Rows {
+            width,
+            entries: Vec::new(),
+            free: Vec::new(),
+            row_of: IdMap::default(),
+        }
+    }
+
+    pub(super) fn row(&self, txn: Id) -> &[u32] {
         let start = self.row_of[&txn] as usize * self.width;
         &self.entries[start..start + self.width]
     }
 
-    fn keep(&mut self, txn: TxnId, clock: &[u32]) {
+    pub(super) fn keep(&mut self, txn: Id, clock: &[u32]) {
         let row = self.free.pop().unwrap_or_else(|| {
             self.entries.resize(self.entries.len() + self.width, 0);
             (self.entries.len() / self.width - 1) as u32
@@ -103,7 +113,7 @@ impl Rows {
         self.row_of.insert(txn, row);
     }
 
-    fn forget(&mut self, txn: TxnId) {
+    pub(super) fn forget(&mut self, txn: Id) {
         self.free.extend(self.row_of.remove(&txn));
     }
 }
@@ -111,12 +121,7 @@ impl Rows {
 fn check_by_clocks(scene: &Scene<'_>, uses: &Uses) -> Result<(), Refusal> {
     let (history, order) = (scene.history, scene.order);
     let width = history.session_count();
-    let mut rows = Rows {
-        width,
-        entries: Vec::new(),
-        free: Vec::new(),
-        row_of: IdMap::default(),
-    };
+    let mut rows = Rows::new(width);
     let mut by_session = BySession::default();
     let mut stale = scene.stale_by_reader().peekable();
     let mut clock = vec![0u32; width];

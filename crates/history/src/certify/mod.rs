@@ -8,7 +8,9 @@
 //! **Steps, for an order.** `order` places the transactions; `walk` goes through them keeping each
 //! key's last writer, so that a read of the last version needs no further look, and collects the
 //! reads of older versions (*stale* ones); `versions` finds the writers of those; `visible`,
-//! `session` and `causal` look for a version that such a read should have seen instead.
+//! `session` and `causal` look for a version that such a read should have seen instead. Above
+//! causal, `snapshot` walks along orders whose transactions see snapshots, and `parallel` follows
+//! dependencies where there is no single snapshot.
 //!
 //! **Steps, for anomalies.** `facts` gathers the writers of every value that the evidence mentions
 //! in one pass; `single` re-checks anomalies of single reads, `cycle` those that are cycles;
@@ -26,9 +28,11 @@ mod facts;
 mod last_writers;
 mod newest;
 mod order;
+mod parallel;
 mod read;
 mod session;
 mod single;
+mod snapshot;
 mod versions;
 mod visible;
 mod walk;
@@ -86,9 +90,6 @@ pub fn certify(history: &History, initial: &Initial, result: &LevelResult) -> Re
         "no certificate is defined for histories with sets or counters yet"
     );
     match &result.verdict {
-        Verdict::Holds(_) if !Level::WEAK.contains(&result.level) => {
-            Err(Refusal::new("no certificate is defined for this level yet"))
-        }
         Verdict::Holds(order) => certify_order(history, initial, result.level, order),
         Verdict::Violated(anomalies) => {
             choices::certify_anomalies(history, initial, result.level, anomalies)
@@ -104,7 +105,11 @@ fn certify_order(
     evidence: &crate::CommitOrder,
 ) -> Result<(), Refusal> {
     let order = order::Order::check(history, evidence)?;
-    order.check_list_reads(history)?;
+    let is_weak = Level::WEAK.contains(&level);
+    order.check_list_reads(history, !is_weak)?;
+    if !is_weak {
+        return certify_strong_order(history, initial, level, &order, evidence);
+    }
     if level == Level::ReadUncommitted {
         return Ok(());
     }
@@ -115,6 +120,27 @@ fn certify_order(
         versions.check_lost_updates(history, &order, &walk)?;
     }
     visible::check(history, &order, &walk, &versions, level)
+}
+
+fn certify_strong_order(
+    history: &History,
+    initial: &Initial,
+    level: Level,
+    order: &order::Order<'_>,
+    evidence: &crate::CommitOrder,
+) -> Result<(), Refusal> {
+    // An order of snapshots may be used again for a level that has none: then it has to prove
+    // the weakest level with snapshots that implies the one asked about.
+    let with_snapshots = match level {
+        _ if snapshot::takes_snapshots(level) => Some(level),
+        _ if evidence.snapshots.is_empty() => None,
+        Level::ParallelSnapshotIsolation => Some(Level::StrongSessionSnapshotIsolation),
+        _ => Some(Level::SnapshotIsolation),
+    };
+    match with_snapshots {
+        Some(level) => snapshot::check(history, initial, level, order, evidence),
+        None => parallel::check(history, initial, level, order, evidence),
+    }
 }
 
 /// The name of a transaction in a refusal; evidence may name transactions that do not exist.

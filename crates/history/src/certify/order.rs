@@ -90,8 +90,13 @@ impl Order<'_> {
 
     /// The order agrees with what list reads show of the order of appends: the elements of a list
     /// stand in the order of their transactions, and an element that nobody saw comes after all
-    /// that somebody saw.
-    pub(super) fn check_list_reads(&self, history: &History) -> Result<(), Refusal> {
+    /// that somebody saw. With `no_strangers`, a list shows nothing but what transactions of the
+    /// order appended.
+    pub(super) fn check_list_reads(
+        &self,
+        history: &History,
+        no_strangers: bool,
+    ) -> Result<(), Refusal> {
         let longest = self.longest_lists(history)?;
         if longest.is_empty() {
             return Ok(());
@@ -105,6 +110,11 @@ impl Order<'_> {
             for element in list {
                 let author = appends.binary_search_by_key(&(key, *element), |a| (a.key, a.element));
                 let Some(author) = author.ok().map(|index| appends[index].txn) else {
+                    require!(
+                        !no_strangers,
+                        "a list {} shows an element that no transaction in the order appended",
+                        history.key_name(key)
+                    );
                     continue;
                 };
                 self.check_pair(history, key, last, author)?;

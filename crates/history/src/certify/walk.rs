@@ -43,7 +43,8 @@ struct KeyState {
     read_version: ValueCode,
 }
 
-struct Walker<'a> {
+/// Goes through an order: a transaction reads at one point and commits at the same or a later one.
+pub(super) struct Walker<'a> {
     history: &'a History,
     order: &'a Order<'a>,
     repeatable: bool,
@@ -52,6 +53,7 @@ struct Walker<'a> {
     initial_is_written: Vec<bool>,
     chosen: HashMap<OpId, TxnId>,
     chosen_used: usize,
+    chosen_count: usize,
     keys: Vec<KeyState>,
     walk: Walk,
 }
@@ -63,39 +65,12 @@ pub(super) fn walk(
     evidence: &CommitOrder,
     level: Level,
 ) -> Result<Walk, Refusal> {
-    let initial = initial.code(history.values());
-    let mut walker = Walker {
-        history,
-        order,
-        repeatable: level.implies(Level::ReadAtomic),
-        initial,
-        initial_is_written: keys_with_write_of(history, initial),
-        chosen: evidence.reads.iter().copied().collect(),
-        chosen_used: 0,
-        keys: vec![
-            KeyState {
-                last_writer: TxnId::INITIAL,
-                last_version: ValueCode::NIL,
-                own_place: 0,
-                own_value: ValueCode::NIL,
-                read_place: 0,
-                read_version: ValueCode::NIL,
-            };
-            history.keys().limit()
-        ],
-        walk: Walk {
-            writers: vec![NO_TXN; history.op_count()],
-            stale: Vec::new(),
-        },
-    };
-    for (index, &txn) in order.txns.iter().enumerate() {
-        walker.visit(txn, index as u32 + 1)?;
+    let mut walker = Walker::new(history, initial, order, evidence, level);
+    for &txn in order.txns {
+        walker.read(txn)?;
+        walker.commit(txn);
     }
-    require!(
-        walker.chosen_used == evidence.reads.len(),
-        "the choice of writers names a read twice, or something that is no external read"
-    );
-    Ok(walker.walk)
+    walker.finish()
 }
 
 fn keys_with_write_of(history: &History, value: Option<ValueCode>) -> Vec<bool> {
@@ -112,8 +87,63 @@ fn keys_with_write_of(history: &History, value: Option<ValueCode>) -> Vec<bool> 
 }
 
 impl Walker<'_> {
-    fn visit(&mut self, txn: TxnId, place: u32) -> Result<(), Refusal> {
-        let history = self.history;
+    pub(super) fn new<'a>(
+        history: &'a History,
+        initial: &Initial,
+        order: &'a Order<'a>,
+        evidence: &CommitOrder,
+        level: Level,
+    ) -> Walker<'a> {
+        let initial = initial.code(history.values());
+        let nothing = KeyState {
+            last_writer: TxnId::INITIAL,
+            last_version: ValueCode::NIL,
+            own_place: 0,
+            own_value: ValueCode::NIL,
+            read_place: 0,
+            read_version: ValueCode::NIL,
+        };
+        Walker {
+            history,
+            order,
+            repeatable: level.implies(Level::ReadAtomic)
+                || level.implies(Level::NonMonotonicSnapshotIsolation),
+            initial,
+            initial_is_written: keys_with_write_of(history, initial),
+            chosen: evidence.reads.iter().copied().collect(),
+            chosen_used: 0,
+            chosen_count: evidence.reads.len(),
+            keys: vec![nothing; history.keys().limit()],
+            walk: Walk {
+                writers: vec![NO_TXN; history.op_count()],
+                stale: Vec::new(),
+            },
+        }
+    }
+
+    /// What was read, once every transaction of the order has.
+    pub(super) fn finish(self) -> Result<Walk, Refusal> {
+        require!(
+            self.chosen_used == self.chosen_count,
+            "the choice of writers names a read twice, or something that is no external read"
+        );
+        Ok(self.walk)
+    }
+
+    /// The last transaction so far that wrote the key.
+    #[inline]
+    pub(super) fn last_writer(&self, key: KeyId) -> TxnId {
+        self.keys[key.index()].last_writer
+    }
+
+    /// The reads so far that did not return the last version.
+    pub(super) fn stale(&self) -> &[StaleRead] {
+        &self.walk.stale
+    }
+
+    /// The transaction reads what was committed so far.
+    pub(super) fn read(&mut self, txn: TxnId) -> Result<(), Refusal> {
+        let (history, place) = (self.history, self.order.place(txn));
         // Own appends in order, key by key; only lists need more than the last own write.
         let mut appends: HashMap<KeyId, Vec<ValueCode>> = HashMap::new();
         for (id, op) in history.txn_ops(txn) {
@@ -147,13 +177,18 @@ impl Walker<'_> {
                 _ => self.external_read(txn, place, id, op, op.value)?,
             }
         }
-        for index in history.op_range(txn) {
-            if history.ops().kinds[index].is_write() {
-                let state = &mut self.keys[history.ops().keys[index].index()];
-                (state.last_writer, state.last_version) = (txn, state.own_value);
+        Ok(())
+    }
+
+    /// The versions of the transaction become the last ones.
+    pub(super) fn commit(&mut self, txn: TxnId) {
+        let ops = self.history.ops();
+        for index in self.history.op_range(txn) {
+            if ops.kinds[index].is_write() {
+                let state = &mut self.keys[ops.keys[index].index()];
+                (state.last_writer, state.last_version) = (txn, ops.values[index]);
             }
         }
-        Ok(())
     }
 
     fn external_read(
