@@ -4,7 +4,7 @@
 use super::cycle::Scene;
 use super::facts::Facts;
 use super::read::txn_of;
-use super::{Refusal, name, require, single};
+use super::{Refusal, alternatives, name, require, single};
 use crate::{Anomaly, History, Initial, Level, OpId, Status, TxnId};
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ pub(super) fn certify_anomalies(
         !anomalies.is_empty(),
         "a violation needs an anomaly as evidence"
     );
-    let facts = Facts::gather(history, initial, anomalies);
+    let facts = Facts::gather(history, initial, level, anomalies);
     for anomaly in anomalies {
         check_anomaly(&facts, level, anomaly)?;
     }
@@ -59,6 +59,9 @@ fn check_anomaly(facts: &Facts<'_>, level: Level, anomaly: &Anomaly) -> Result<(
         Some(&writer) => Ok(writer),
         None => only_writer(facts, reader, read),
     };
+    if alternatives::is_alternative(level, anomaly) {
+        return alternatives::check(facts, level, anomaly, &assumed);
+    }
     if single::is_single(anomaly.kind) {
         require!(
             single::breaks(anomaly.kind, level),
@@ -120,7 +123,7 @@ fn candidates(facts: &Facts<'_>, read: OpId) -> Result<Vec<TxnId>, Refusal> {
 }
 
 /// The transaction that a read reads from in every interpretation.
-fn only_writer(facts: &Facts<'_>, reader: TxnId, read: OpId) -> Result<TxnId, Refusal> {
+pub(super) fn only_writer(facts: &Facts<'_>, reader: TxnId, read: OpId) -> Result<TxnId, Refusal> {
     let version = facts.external(reader, read)?;
     match facts.possible_writers(reader, read, version).as_slice() {
         [writer] => Ok(*writer),

@@ -2,7 +2,7 @@
 
 use super::facts::Facts;
 use super::read::{op_of, txn_of};
-use super::{Refusal, name, require};
+use super::{Refusal, name, require, shape};
 use crate::AnomalyKind::{CyclicCausality, DirtyWrite, InitialRead};
 use crate::{Anomaly, Edge, EdgeKind, History, Level, OpId, OpKind, Reason, TxnId};
 
@@ -23,6 +23,11 @@ impl Scene<'_> {
         let Some(first) = edges.first() else {
             return Err(Refusal::new(format!("{} has no edges", anomaly.kind)));
         };
+        require!(
+            anomaly.otherwise.is_empty(),
+            "{} orders no versions, so further cycles are no evidence",
+            self.level
+        );
         for edge in edges {
             self.check_edge(edge)?;
         }
@@ -49,6 +54,7 @@ impl Scene<'_> {
                     && edges.iter().any(|edge| edge.kind != EdgeKind::Ww)
             }
             InitialRead => before_initial,
+            kind if shape::is_strong(kind) => shape::fits(kind, edges, &anomaly.otherwise),
             _ => edges.iter().any(|edge| edge.kind == EdgeKind::Ww),
         };
         require!(is_named_rightly, "the cycle is no {}", anomaly.kind);
@@ -89,7 +95,7 @@ impl Scene<'_> {
     }
 
     /// A so or wr edge.
-    fn check_dependency(&self, edge: &Edge) -> Result<(), Refusal> {
+    pub(super) fn check_dependency(&self, edge: &Edge) -> Result<(), Refusal> {
         let (from, to) = (edge.from, edge.to);
         self.require_taken(from)?;
         self.require_taken(to)?;
@@ -122,7 +128,12 @@ impl Scene<'_> {
     }
 
     /// A ww edge because a read returned the version of `to` although it had to see `from`'s.
-    fn check_overlooked(&self, edge: &Edge, read: OpId, path: &[Edge]) -> Result<(), Refusal> {
+    pub(super) fn check_overlooked(
+        &self,
+        edge: &Edge,
+        read: OpId,
+        path: &[Edge],
+    ) -> Result<(), Refusal> {
         let (from, to) = (edge.from, edge.to);
         let history = self.facts.history;
         let (Some(key), Some(write), Some(last)) = (edge.key, edge.from_op, path.last()) else {
@@ -174,7 +185,7 @@ impl Scene<'_> {
 
     /// A ww edge that a list read shows: the elements next to each other, or the first at the end
     /// of the list and the second not in it.
-    fn check_listed(&self, edge: &Edge, read: OpId) -> Result<(), Refusal> {
+    pub(super) fn check_listed(&self, edge: &Edge, read: OpId) -> Result<(), Refusal> {
         let history = self.facts.history;
         let (Some(key), Some(first), Some(second)) = (edge.key, edge.from_op, edge.to_op) else {
             return Err(Refusal::new("a ww edge lacks its key or a write"));

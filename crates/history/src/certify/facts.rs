@@ -6,7 +6,7 @@ use super::newest::IdMap;
 use super::read::{Seen, last_write, op_of, seen};
 use super::{Refusal, name, require};
 use crate::{
-    Anomaly, Edge, History, Initial, KeyId, OpId, OpKind, Reason, Status, TxnId, ValueCode,
+    Anomaly, Edge, History, Initial, KeyId, Level, OpId, OpKind, Reason, Status, TxnId, ValueCode,
 };
 use std::collections::{HashMap, HashSet};
 
@@ -25,10 +25,18 @@ impl Facts<'_> {
     pub(super) fn gather<'a>(
         history: &'a History,
         initial: &Initial,
+        level: Level,
         anomalies: &[Anomaly],
     ) -> Facts<'a> {
         let mut writes: IdMap<Version, Vec<(TxnId, OpId)>> = IdMap::default();
-        for id in anomalies.iter().flat_map(ops_of_anomaly) {
+        // Cycles above causal may rest on whether an indeterminate transaction committed, and
+        // that on anything it read or wrote.
+        let is_open = |txn: &TxnId| {
+            !Level::WEAK.contains(&level) && history.status(*txn) == Status::Indeterminate
+        };
+        let open = history.txn_ids().filter(is_open);
+        let ops_of_open = open.flat_map(|txn| history.txn_ops(txn).map(|(id, _)| id));
+        for id in anomalies.iter().flat_map(ops_of_anomaly).chain(ops_of_open) {
             if id.index() >= history.op_count() {
                 continue;
             }

@@ -14,13 +14,16 @@
 //!
 //! **Steps, for anomalies.** `facts` gathers the writers of every value that the evidence mentions
 //! in one pass; `single` re-checks anomalies of single reads, `cycle` those that are cycles;
-//! `choices` goes through the writers that ambiguous reads can have.
+//! `choices` goes through the writers that ambiguous reads can have. Above causal, where version
+//! orders are not known, `alternatives` re-checks cycles under premises, `shape` knows which the
+//! levels forbid, `premises` makes clauses of them, and `refute` shows that nothing satisfies those.
 //!
 //! **Cost.** Linear in the history, and O(m^1.5) or O(m·sessions) in the stale reads m. Anomalies:
 //! two passes over the history.
 //!
 //! Nothing here is shared with the definitions or with any engine, on purpose.
 
+mod alternatives;
 mod causal;
 mod choices;
 mod cycle;
@@ -29,8 +32,11 @@ mod last_writers;
 mod newest;
 mod order;
 mod parallel;
+mod premises;
 mod read;
+mod refute;
 mod session;
+mod shape;
 mod single;
 mod snapshot;
 mod versions;

@@ -20,7 +20,7 @@ use super::order::Order;
 use super::versions::Versions;
 use super::walk::{NO_TXN, StaleRead, Walk, walk};
 use super::{Refusal, name, require};
-use crate::{CommitOrder, History, Initial, Level, TxnId};
+use crate::{CommitOrder, History, Initial, Level};
 
 /// How many steps the searches may take for each operation of the history.
 const STEPS_PER_OP: usize = 64;
@@ -393,11 +393,11 @@ mod tests {
 
     fn question(reader: u32, newer: u32) -> Question {
         let read = StaleRead {
-            reader: TxnId(reader),
+            reader: crate::TxnId(reader),
             op: crate::OpId(0),
             key: crate::KeyId(0),
             version: crate::ValueCode::ZERO,
-            writer: TxnId(0),
+            writer: crate::TxnId(0),
         };
         Question {
             reader,

@@ -113,11 +113,7 @@ fn snapshots_of(
 }
 
 /// Every transaction sees the one before it in its session, and so all of them.
-fn check_sessions(
-    history: &History,
-    order: &Order<'_>,
-    snapshots: &[u32],
-) -> Result<(), Refusal> {
+fn check_sessions(history: &History, order: &Order<'_>, snapshots: &[u32]) -> Result<(), Refusal> {
     for session in history.sessions() {
         let txns = history.session_txns(session).map(TxnId);
         let mut last = None;
@@ -137,11 +133,7 @@ fn check_sessions(
 }
 
 /// Nobody who ended before a transaction began is missing in its snapshot.
-fn check_real_time(
-    history: &History,
-    order: &Order<'_>,
-    snapshots: &[u32],
-) -> Result<(), Refusal> {
+fn check_real_time(history: &History, order: &Order<'_>, snapshots: &[u32]) -> Result<(), Refusal> {
     if !history.has_intervals() {
         return Ok(());
     }
@@ -165,7 +157,8 @@ fn check_real_time(
     }
     for (&txn, &snapshot) in order.txns.iter().zip(snapshots) {
         let start = history.interval(txn).map_or(i64::MIN, |time| time.start);
-        let ended = |other: &TxnId| *other != txn && end_of(history, *other).is_some_and(|end| end < start);
+        let ended =
+            |other: &TxnId| *other != txn && end_of(history, *other).is_some_and(|end| end < start);
         let missing = earliest[snapshot as usize]
             .iter()
             .filter_map(|&index| order.txns.get(index as usize).copied())

@@ -1,6 +1,8 @@
 //! Histories for tests, written in a line.
 #![allow(dead_code, missing_docs)] // Each test file uses its part.
 
+pub mod plausible;
+
 use history::{Builder, History, Interval, KeyId, Op, OpKind, Status, Value, ValueCode};
 
 /// Reads `w(x,1) r(y,nil) | r(x,1) ; a(l,1) l(l,[1 2])`: sessions are separated by `;`,
