@@ -55,9 +55,42 @@ fn example() -> (History, Vec<LevelResult>) {
         assuming: vec![(OpId(3), TxnId(0))],
         explanation: "it says \"so\"\n".into(),
     };
+    let with_snapshots = CommitOrder {
+        snapshots: vec![0, 1],
+        ..order.clone()
+    };
+    let version = Edge {
+        because: Some(Reason::Version { writer: TxnId(1) }),
+        ..wr(1, 2)
+    };
+    let of_initial = Edge {
+        kind: EdgeKind::Rw,
+        because: Some(Reason::Version {
+            writer: TxnId::INITIAL,
+        }),
+        ..wr(2, 0)
+    };
+    let rt = Edge {
+        kind: EdgeKind::Rt,
+        key: None,
+        from_op: None,
+        to_op: None,
+        ..wr(0, 2)
+    };
+    let either_way = Anomaly {
+        kind: AnomalyKind::NoVersionOrder,
+        edges: vec![version.clone(), of_initial.clone()],
+        otherwise: vec![vec![rt, of_initial], vec![version], Vec::new()],
+        ..anomaly.clone()
+    };
     let result = |level, verdict| LevelResult { level, verdict };
     let results = vec![
         result(Level::ReadCommitted, Verdict::Holds(order)),
+        result(Level::SnapshotIsolation, Verdict::Holds(with_snapshots)),
+        result(
+            Level::StrictSerializable,
+            Verdict::Violated(vec![either_way]),
+        ),
         result(Level::Causal, Verdict::Violated(vec![anomaly])),
         result(Level::Serializable, Verdict::Unknown("60 s".into())),
     ];
@@ -87,6 +120,74 @@ fn a_certificate_is_read_as_it_was_written() {
         json.contains(r#"{"txn":"s1t2","op":1,"writer":"init"}"#),
         "{json}"
     );
+    assert!(json.contains(r#""snapshots":[0,1]"#), "{json}");
+    assert!(
+        json.contains(r#""because":{"version":{"writer":"s1t1"}}"#),
+        "{json}"
+    );
+}
+
+/// What has no snapshots and no further cycles is written without those fields, as it was before
+/// there were any.
+#[test]
+fn fields_that_say_nothing_are_left_out() {
+    let (history, results) = example();
+    for (result, expect) in results.iter().zip([false, true, true, false, false]) {
+        let json = to_json(&history, &Initial::default(), std::slice::from_ref(result));
+        let found = json.contains("snapshots") || json.contains("otherwise");
+        assert_eq!(found, expect, "{json}");
+    }
+}
+
+/// Evidence that is accepted is still accepted after it was a file.
+#[test]
+fn strong_evidence_survives_the_file() {
+    let history = history_of("r(x,0) w(x,1) ; r(x,0) w(x,2) ; r(y,0) w(z,1) ; r(z,0) w(y,1)");
+    let edge = |kind, from: u32, to: u32, ops: (u32, u32)| Edge {
+        kind,
+        key: Some(history.op(OpId(ops.0)).key),
+        from_op: Some(OpId(ops.0)),
+        to_op: Some(OpId(ops.1)),
+        ..wr(from, to)
+    };
+    let cycle = |a: u32, b: u32| {
+        vec![
+            edge(EdgeKind::Ww, a, b, (2 * a + 1, 2 * b + 1)),
+            edge(EdgeKind::Rw, b, a, (2 * b, 2 * a + 1)),
+        ]
+    };
+    let lost = Anomaly {
+        kind: AnomalyKind::LostUpdate,
+        count: 1,
+        transactions: vec![TxnId(0), TxnId(1)],
+        ops: Vec::new(),
+        edges: cycle(0, 1),
+        otherwise: vec![cycle(1, 0)],
+        assuming: Vec::new(),
+        explanation: String::new(),
+    };
+    let order = CommitOrder {
+        txns: (0..4).map(TxnId).collect(),
+        reads: Vec::new(),
+        snapshots: vec![0, 0, 2, 2],
+    };
+    let results = vec![
+        LevelResult {
+            level: Level::ParallelSnapshotIsolation,
+            verdict: Verdict::Violated(vec![lost]),
+        },
+        LevelResult {
+            level: Level::Prefix,
+            verdict: Verdict::Holds(order),
+        },
+    ];
+    let json = to_json(&history, &Initial::default(), &results);
+    let certificate = from_json(&history, &json).expect("just written");
+    assert_eq!(certificate.results, results);
+    for result in &certificate.results {
+        let accepted = history::certify::certify(&history, &certificate.initial, result);
+        assert_eq!(accepted, Ok(()), "{}", result.level);
+    }
 }
 
 #[test]
