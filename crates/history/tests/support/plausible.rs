@@ -35,8 +35,7 @@ pub fn plausible_history(seed: u64, shape: &Shape) -> History {
                 .iter()
                 .filter(|plan| plan.status != Status::Aborted)
                 .flat_map(|plan| &plan.ops)
-                .filter(|op| op.kind == OpKind::Write && op.key == key)
-                .last()
+                .rfind(|op| op.kind == OpKind::Write && op.key == key)
                 .map_or(ValueCode::ZERO, |op| op.value);
             let all = written(&plans, key);
             let any = all[random.below(all.len() as u64) as usize];
