@@ -125,18 +125,9 @@ impl<'a> Engine<'a> {
         }
         Ok(match decision {
             strong::Decision::Holds(order) => Verdict::Holds(order),
-            strong::Decision::Violated(mut cycles) => {
-                let edges = cycles.remove(0);
-                Verdict::Violated(vec![Anomaly {
-                    kind: AnomalyKind::NoVersionOrder,
-                    count: 1,
-                    transactions: edges.iter().map(|edge| edge.from).collect(),
-                    ops: Vec::new(),
-                    edges,
-                    otherwise: cycles,
-                    assuming: Vec::new(),
-                    explanation: String::new(),
-                }])
+            strong::Decision::Violated(mut anomaly) => {
+                anomaly.explanation = explain::explain(self.observed, &anomaly);
+                Verdict::Violated(vec![anomaly])
             }
         })
     }

@@ -53,12 +53,7 @@ pub struct Walk {
 pub const NO_WRITER: u32 = u32::MAX - 1;
 
 /// Walks along an order of events.
-pub fn walk(
-    observed: &Observed<'_>,
-    shape: Shape,
-    events: &[u32],
-    chosen: &impl Chosen,
-) -> Walk {
+pub fn walk(observed: &Observed<'_>, shape: Shape, events: &[u32], chosen: &impl Chosen) -> Walk {
     let history = observed.history;
     let first_other = shape.events(history.txn_count()) as u32;
     let mut state = State {

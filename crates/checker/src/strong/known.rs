@@ -50,11 +50,7 @@ struct Lists {
 }
 
 impl<'a> Known<'a> {
-    pub fn new(
-        observed: &'a Observed<'a>,
-        shape: Shape,
-        timeline: Option<Timeline>,
-    ) -> Known<'a> {
+    pub fn new(observed: &'a Observed<'a>, shape: Shape, timeline: Option<Timeline>) -> Known<'a> {
         let (next, previous) = session_neighbours(observed, shape);
         let readers = Readers::new(observed);
         let lists = Lists::new(observed, shape, &readers);

@@ -16,6 +16,7 @@
 //! Where we differ from PolySI and its successors: no reachability is computed for all pairs, no
 //! constraint exists before some order violates it, so sessions and pairs of writers cost nothing.
 
+mod classify;
 mod conflicts;
 mod evidence;
 mod guess;
@@ -36,8 +37,9 @@ use crate::budget::Limit;
 use crate::observe::Observed;
 use crate::order::Forced;
 use conflicts::{Chosen, NO_WRITER};
-use history::{CommitOrder, Edge, Level, OpId, TxnId};
+use history::{Anomaly, CommitOrder, Level, OpId, TxnId};
 use known::Known;
+use refutation::Refutation;
 use search::Search;
 use shape::Shape;
 use std::time::Instant;
@@ -46,8 +48,8 @@ use timeline::Timeline;
 /// What was found out about a level.
 pub enum Decision {
     Holds(CommitOrder),
-    /// Cycles, one of which closes however versions are ordered.
-    Violated(Vec<Vec<Edge>>),
+    /// With cycles, one of which closes however versions are ordered.
+    Violated(Anomaly),
 }
 
 /// Counts and seconds of the stages.
@@ -102,8 +104,11 @@ pub fn decide(
         match sorted::sort(&known, &first.events) {
             Ok(events) => events,
             Err(steps) => {
-                let cycles = evidence::edges(&known, &[refutation::known_cycle(&steps)]);
-                return Ok((Decision::Violated(cycles), effort));
+                let refutation = Refutation {
+                    cycles: vec![refutation::known_cycle(&steps)],
+                    by_cases: false,
+                };
+                return Ok((violated(&known, &refutation), effort));
             }
         }
     };
@@ -118,6 +123,33 @@ pub fn decide(
     let decision = Search::new(&known, events, budget, &mut effort).run();
     effort.solve_seconds = started.elapsed().as_secs_f64();
     Ok((decision?, effort))
+}
+
+/// A refutation as an anomaly.
+fn violated(known: &Known<'_>, refutation: &Refutation) -> Decision {
+    let mut otherwise = evidence::edges(known, &refutation.cycles);
+    let edges = otherwise.remove(0);
+    let history = known.observed.history;
+    let mut transactions: Vec<TxnId> = Vec::new();
+    for txn in edges
+        .iter()
+        .chain(otherwise.iter().flatten())
+        .map(|edge| edge.from)
+    {
+        if !transactions.contains(&txn) {
+            transactions.push(txn);
+        }
+    }
+    Decision::Violated(Anomaly {
+        kind: classify::kind(history, &edges, refutation.by_cases),
+        count: 1,
+        transactions,
+        ops: Vec::new(),
+        edges,
+        otherwise,
+        assuming: Vec::new(),
+        explanation: String::new(),
+    })
 }
 
 /// Puts the events of the line of completions into an order that respects it.

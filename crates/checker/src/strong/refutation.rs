@@ -19,15 +19,66 @@ pub enum CycleWhy {
 }
 
 /// Cycles of which one closes whatever is chosen; none of them can be left out.
-pub fn cycles(theory: &Theory<'_>) -> Vec<Cycle> {
-    let mut clauses: Vec<Vec<i32>> = Vec::new();
-    for lemma in &theory.lemmas {
-        clauses.push(lemma.because.iter().map(|literal| -literal).collect());
-    }
+pub struct Refutation {
+    /// The one that closes once the others have settled what it rests on comes first.
+    pub cycles: Vec<Cycle>,
+    /// Whether the others settle nothing by themselves: every choice leads to some cycle, but no
+    /// choice is forced.
+    pub by_cases: bool,
+}
+
+/// The cycles that prove that a theory's choices have no way out.
+pub fn refute(theory: &Theory<'_>, required: &[Vec<i32>]) -> Refutation {
+    let cycles = theory.lemmas.iter().map(|lemma| &lemma.because);
+    let mut clauses: Vec<Vec<i32>> = cycles
+        .map(|because| because.iter().map(|literal| -literal).collect())
+        .collect();
+    let cycle_count = clauses.len();
+    clauses.extend(required.iter().cloned());
     let core = minimal(&clauses, theory.choice_count());
-    core.into_iter()
-        .map(|place| cycle(&theory.lemmas[place]))
-        .collect()
+    let in_core: Vec<Vec<i32>> = core.iter().map(|&place| clauses[place].clone()).collect();
+    let (last, by_cases) = last_settled(&in_core);
+    let mut places: Vec<usize> = core.clone();
+    places.retain(|&place| place < cycle_count);
+    if let Some(main) = last.map(|at| core[at]).filter(|place| *place < cycle_count) {
+        places.retain(|&place| place != main);
+        places.insert(0, main);
+    } else {
+        places.sort_by_key(|&place| theory.lemmas[place].steps.len());
+    }
+    let found = |place: usize| cycle(&theory.lemmas[place]);
+    Refutation {
+        cycles: places.into_iter().map(found).collect(),
+        by_cases,
+    }
+}
+
+/// The clause that no value is left for once the others have been used in turn, each settling one
+/// literal; or that there is none.
+fn last_settled(clauses: &[Vec<i32>]) -> (Option<usize>, bool) {
+    let mut settled: Vec<i32> = Vec::new();
+    loop {
+        let mut changed = false;
+        for (at, clause) in clauses.iter().enumerate() {
+            if clause.iter().any(|literal| settled.contains(literal)) {
+                continue;
+            }
+            let mut open = clause
+                .iter()
+                .filter(|literal| !settled.contains(&-**literal));
+            match (open.next(), open.next()) {
+                (None, _) => return (Some(at), false),
+                (Some(&only), None) => {
+                    settled.push(only);
+                    changed = true;
+                }
+                _ => {}
+            }
+        }
+        if !changed {
+            return (None, true);
+        }
+    }
 }
 
 fn cycle(lemma: &Lemma) -> Cycle {

@@ -8,7 +8,7 @@ use super::parallel::{self, Dependencies, PathChoice};
 use super::solver::{Answer, Solver};
 use super::theory::{Choice, Theory, older_choice};
 use super::topological::{ChosenEdge, Label, Step, Topological};
-use super::{Decision, Effort, commit_order, evidence, refutation};
+use super::{Decision, Effort, commit_order, refutation};
 use crate::Budget;
 use crate::budget::Limit;
 use crate::observe::{Link, Observed};
@@ -94,8 +94,8 @@ impl<'s, 'a, 'b> Search<'s, 'a, 'b> {
             match answer {
                 Answer::Satisfied => self.is_solved = true,
                 Answer::Contradiction => {
-                    let cycles = refutation::cycles(&self.theory);
-                    return Ok(Decision::Violated(evidence::edges(self.known, &cycles)));
+                    let refutation = refutation::refute(&self.theory, self.solver.required());
+                    return Ok(super::violated(self.known, &refutation));
                 }
                 Answer::Stopped => self.budget.check("solve")?,
             }
@@ -210,7 +210,10 @@ impl<'s, 'a, 'b> Search<'s, 'a, 'b> {
         }
         let shape = self.known.shape;
         let literal = self.theory.add(choice);
-        let (first, second) = (shape.commit(older.min(newer)), shape.commit(older.max(newer)));
+        let (first, second) = (
+            shape.commit(older.min(newer)),
+            shape.commit(older.max(newer)),
+        );
         let likely = self.theory.order.is_before(first, second);
         self.solver.add_choice(literal, likely);
         sign * literal
@@ -226,7 +229,11 @@ impl<'s, 'a, 'b> Search<'s, 'a, 'b> {
             writer: writer.0,
         };
         let key = observed.history.op(read.op).key.0;
-        let known: Option<Vec<i32>> = read.writers.iter().map(|w| self.theory.literal(from(w))).collect();
+        let known: Option<Vec<i32>> = read
+            .writers
+            .iter()
+            .map(|w| self.theory.literal(from(w)))
+            .collect();
         let Some(literals) = known else {
             return self.add_writers(ambiguous);
         };
@@ -256,16 +263,16 @@ impl<'s, 'a, 'b> Search<'s, 'a, 'b> {
                 writer: writer.0,
             });
             let (writer_end, start) = (shape.commit(writer.0), shape.start(read.reader.0));
-            let likely = observed.taken[writer.index()]
-                && self.theory.order.is_before(writer_end, start);
+            let likely =
+                observed.taken[writer.index()] && self.theory.order.is_before(writer_end, start);
             self.solver.add_choice(literal, likely);
             clause.push(literal);
             if !observed.taken[writer.index()] {
                 let taken = self.taken(writer.0);
-                self.solver.add_clause(&[-literal, taken]);
+                self.solver.require(&[-literal, taken]);
             }
         }
-        self.solver.add_clause(&clause);
+        self.solver.require(&clause);
         true
     }
 
@@ -279,12 +286,12 @@ impl<'s, 'a, 'b> Search<'s, 'a, 'b> {
         self.solver.add_choice(literal, false);
         let is_odd = observed.read_anomalies.iter().any(|read| read.txn.0 == txn);
         if is_odd {
-            self.solver.add_clause(&[-literal]);
+            self.solver.require(&[-literal]);
         }
         for (_, _, writer) in observed.reads(TxnId(txn)) {
             if !observed.taken[writer.index()] {
                 let other = self.taken(writer.0);
-                self.solver.add_clause(&[-literal, other]);
+                self.solver.require(&[-literal, other]);
             }
         }
         literal

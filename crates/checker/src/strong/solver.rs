@@ -35,6 +35,7 @@ pub struct Solver<'b> {
     /// How much of the solver's trail the theory has seen, and at the start of each level.
     seen: usize,
     seen_at: Vec<usize>,
+    required: Vec<Vec<i32>>,
 }
 
 impl<'b> Solver<'b> {
@@ -44,6 +45,7 @@ impl<'b> Solver<'b> {
             solver: BatSat::new(SolverOpts::default(), watch),
             seen: 0,
             seen_at: Vec::new(),
+            required: Vec::new(),
         }
     }
 
@@ -51,12 +53,27 @@ impl<'b> Solver<'b> {
     pub fn add_choice(&mut self, number: i32, first: bool) {
         let first = if first { lbool::TRUE } else { lbool::FALSE };
         let var = self.solver.new_var(first, true);
-        debug_assert_eq!(var.idx() as i32 + 1, number, "choices are numbered in order");
+        debug_assert_eq!(
+            var.idx() as i32 + 1,
+            number,
+            "choices are numbered in order"
+        );
     }
 
     pub fn add_clause(&mut self, clause: &[i32]) {
         let mut literals: Vec<Lit> = clause.iter().map(|&literal| lit(literal)).collect();
         self.solver.add_clause_reuse(&mut literals);
+    }
+
+    /// Adds a clause that comes from the meaning of choices rather than from a cycle.
+    pub fn require(&mut self, clause: &[i32]) {
+        self.required.push(clause.to_vec());
+        self.add_clause(clause);
+    }
+
+    /// The clauses that do not come from cycles.
+    pub fn required(&self) -> &[Vec<i32>] {
+        &self.required
     }
 
     /// Searches for choices without a cycle.
@@ -93,7 +110,8 @@ pub fn core(clauses: &[Vec<i32>], choice_count: usize) -> Option<Vec<usize>> {
     for _ in 0..choice_count + clauses.len() {
         solver.new_var_default();
     }
-    let selector = |place: usize| Lit::new(Var::unsafe_from_idx((choice_count + place) as u32), true);
+    let selector =
+        |place: usize| Lit::new(Var::unsafe_from_idx((choice_count + place) as u32), true);
     for (place, clause) in clauses.iter().enumerate() {
         let mut literals: Vec<Lit> = clause.iter().map(|&literal| lit(literal)).collect();
         literals.push(!selector(place));
@@ -104,7 +122,11 @@ pub fn core(clauses: &[Vec<i32>], choice_count: usize) -> Option<Vec<usize>> {
         return None;
     }
     let failed = solver.unsat_core();
-    let in_core = |place: &usize| failed.iter().any(|literal| literal.var() == selector(*place).var());
+    let in_core = |place: &usize| {
+        failed
+            .iter()
+            .any(|literal| literal.var() == selector(*place).var())
+    };
     Some((0..clauses.len()).filter(in_core).collect())
 }
 

@@ -13,22 +13,26 @@ use std::collections::BinaryHeap;
 /// Sorts the events of transactions that count, and those of the line of completions.
 pub fn sort(known: &Known<'_>, given: &[u32]) -> Result<Vec<u32>, Vec<Step>> {
     let count = known.events();
-    let mut rank: Vec<u32> = (0..count as u32).map(|event| event + count as u32).collect();
+    let mut rank: Vec<u32> = (0..count as u32)
+        .map(|event| event + count as u32)
+        .collect();
     for (at, &event) in given.iter().enumerate() {
         rank[event as usize] = at as u32;
     }
     let shape = known.shape;
     let first_completion = known.first_completion();
-    let exists =
-        |event: &u32| *event >= first_completion || known.observed.taken[shape.txn(*event) as usize];
+    let exists = |event: &u32| {
+        *event >= first_completion || known.observed.taken[shape.txn(*event) as usize]
+    };
     let events: Vec<u32> = (0..count as u32).filter(exists).collect();
     let mut open = vec![0u32; count];
     for &event in &events {
         known.successors(event, |next, _| open[next as usize] += 1);
     }
     let free = events.iter().filter(|&&event| open[event as usize] == 0);
-    let mut heap: BinaryHeap<Reverse<(u32, u32)>> =
-        free.map(|&event| Reverse((rank[event as usize], event))).collect();
+    let mut heap: BinaryHeap<Reverse<(u32, u32)>> = free
+        .map(|&event| Reverse((rank[event as usize], event)))
+        .collect();
     let mut sorted = Vec::with_capacity(events.len());
     while let Some(Reverse((_, event))) = heap.pop() {
         sorted.push(event);

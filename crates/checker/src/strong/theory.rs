@@ -318,7 +318,12 @@ impl<'a> Theory<'a> {
                 edges.extend(self.overwritten(read, older, newer, &[literal]));
             }
         }
-        for &read in self.perhaps_read_by.get(&(key, older)).into_iter().flatten() {
+        for &read in self
+            .perhaps_read_by
+            .get(&(key, older))
+            .into_iter()
+            .flatten()
+        {
             if let Some(from) = self.chosen_writer(read, older) {
                 edges.extend(self.overwritten(read, older, newer, &[literal, from]));
             }
@@ -380,13 +385,22 @@ impl<'a> Theory<'a> {
             for order in self.orders_about(key.0, txn) {
                 edges.extend(self.implied_by_order(order));
             }
-            for &read in self.perhaps_read_by.get(&(key.0, txn)).into_iter().flatten() {
+            for &read in self
+                .perhaps_read_by
+                .get(&(key.0, txn))
+                .into_iter()
+                .flatten()
+            {
                 if let Some(from) = self.chosen_writer(read, txn) {
                     edges.extend(self.implied_by_writer(from, read, txn));
                 }
             }
         }
-        for read in observed.ambiguous.iter().filter(|read| read.reader.0 == txn) {
+        for read in observed
+            .ambiguous
+            .iter()
+            .filter(|read| read.reader.0 == txn)
+        {
             for writer in &read.writers {
                 if let Some(from) = self.chosen_writer(read.op.0, writer.0) {
                     edges.extend(self.implied_by_writer(from, read.op.0, writer.0));

@@ -35,12 +35,16 @@ impl Timeline {
         let taken = |txn: &u32| observed.taken[*txn as usize];
         // A transaction whose client heard nothing of it may have committed at any later time.
         let completed = |txn: &u32| {
-            history.status(TxnId(*txn)) == Status::Committed && interval(*txn).end != Interval::NEVER
+            history.status(TxnId(*txn)) == Status::Committed
+                && interval(*txn).end != Interval::NEVER
         };
         let all = 0..history.txn_count() as u32;
         let mut completions: Vec<u32> = all.clone().filter(taken).filter(completed).collect();
         completions.sort_by_key(|&txn| (interval(txn).completion(), txn));
-        let ends: Vec<i64> = completions.iter().map(|&txn| interval(txn).completion()).collect();
+        let ends: Vec<i64> = completions
+            .iter()
+            .map(|&txn| interval(txn).completion())
+            .collect();
         let before: Vec<u32> = all
             .clone()
             .map(|txn| ends.partition_point(|&end| end < interval(txn).start) as u32)

@@ -130,7 +130,11 @@ impl<'a> Topological<'a> {
         let mut order: Vec<(u32, u32)> = Vec::with_capacity(slots.capacity());
         for events in [backward, forward] {
             let start = order.len();
-            order.extend(events.iter().map(|&event| (self.place[event as usize], event)));
+            order.extend(
+                events
+                    .iter()
+                    .map(|&event| (self.place[event as usize], event)),
+            );
             slots.extend(order[start..].iter().map(|&(place, _)| place));
             order[start..].sort_unstable();
         }
