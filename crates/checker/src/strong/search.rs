@@ -70,8 +70,9 @@ impl<'s, 'a, 'b> Search<'s, 'a, 'b> {
         loop {
             self.budget.check("solve")?;
             self.effort.rounds += 1;
-            let walk = self.walk();
+            let mut walk = self.walk();
             let wrong = if self.known.shape.parallel {
+                self.use_chosen_writers(&mut walk);
                 self.admit_paths(&walk)
             } else {
                 self.admit_all(&walk.conflicts)
@@ -295,6 +296,38 @@ impl<'s, 'a, 'b> Search<'s, 'a, 'b> {
             }
         }
         literal
+    }
+
+    /// Where a read need not return the last version, it returns the one that was chosen.
+    fn use_chosen_writers(&self, walk: &mut Walk) {
+        let observed = self.known.observed;
+        for (place, read) in observed.ambiguous.iter().enumerate() {
+            let is_chosen = |writer: &&TxnId| {
+                let choice = Choice::From {
+                    read: read.op.0,
+                    writer: writer.0,
+                };
+                let literal = self.theory.literal(choice);
+                self.is_solved && literal.is_some_and(|literal| self.solver.is_true(literal))
+            };
+            if let Some(writer) = read.writers.iter().find(is_chosen)
+                && observed.taken[read.reader.index()]
+            {
+                walk.writers[place] = writer.0;
+                walk.conflicts.push(Conflict::Stale {
+                    read: read.op.0,
+                    reader: read.reader.0,
+                    key: observed.history.op(read.op).key.0,
+                    writer: writer.0,
+                    other: Link::INITIAL,
+                });
+            }
+        }
+        let writers = &walk.writers;
+        walk.conflicts.retain(|conflict| match conflict {
+            Conflict::Unexplained { ambiguous, .. } => writers[*ambiguous as usize] == NO_WRITER,
+            _ => true,
+        });
     }
 
     /// The same for parallel snapshot isolation: stale reads that dependencies forbid.
