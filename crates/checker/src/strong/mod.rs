@@ -18,7 +18,9 @@
 
 mod classify;
 mod conflicts;
+mod estimate;
 mod evidence;
+mod greedy;
 mod guess;
 mod known;
 mod parallel;
@@ -35,15 +37,19 @@ mod versions;
 use crate::Budget;
 use crate::budget::Limit;
 use crate::observe::Observed;
-use crate::order::Forced;
+use crate::order::{self, Forced};
 use conflicts::{Chosen, NO_WRITER};
+use greedy::Repair;
+use guess::Guess;
 use history::{Anomaly, CommitOrder, Level, OpId, TxnId};
 use known::Known;
 use refutation::Refutation;
 use search::Search;
 use shape::Shape;
 use std::time::Instant;
+use theory::Theory;
 use timeline::Timeline;
+use topological::{Step, Topological};
 
 /// What was found out about a level.
 pub enum Decision {
@@ -83,8 +89,7 @@ pub fn decide(
     let timeline = Timeline::new(observed).filter(|_| shape.real_time);
     let first = guess::guess(observed, shape, timeline.as_ref(), hints);
     budget.check("guess")?;
-    let respects_known = first.complete && observed.known.is_empty();
-    if respects_known {
+    if first.complete && observed.known.is_empty() {
         let walk = conflicts::walk(observed, shape, &first.events, &Settled { observed });
         effort.conflicts = walk.conflicts.len();
         effort.guess_seconds = started.elapsed().as_secs_f64();
@@ -95,23 +100,20 @@ pub fn decide(
         }
     }
     budget.check("guess")?;
-    (budget.progress)("solving");
-    let started = Instant::now();
     let known = Known::new(observed, shape, timeline);
-    let mut events = if respects_known {
-        with_completions(&known, first.events)
-    } else {
-        match sorted::sort(&known, &first.events) {
-            Ok(events) => events,
-            Err(steps) => {
-                let refutation = Refutation {
-                    cycles: vec![refutation::known_cycle(&steps)],
-                    by_cases: false,
-                };
-                return Ok((violated(&known, &refutation), effort));
-            }
+    let mut events = match better_guess(&known, first, budget)? {
+        Ok(events) => events,
+        Err(steps) => {
+            let refutation = Refutation {
+                cycles: vec![refutation::known_cycle(&steps)],
+                by_cases: false,
+            };
+            return Ok((violated(&known, &refutation), effort));
         }
     };
+    effort.guess_seconds = started.elapsed().as_secs_f64();
+    (budget.progress)("solving");
+    let started = Instant::now();
     events.extend(optional_events(observed, shape));
     if shape.parallel && events.len() > known.counted_events() {
         return Err(Limit(
@@ -120,9 +122,57 @@ pub fn decide(
                 .to_string(),
         ));
     }
-    let decision = Search::new(&known, events, budget, &mut effort).run();
+    let mut theory = Theory::new(Topological::new(&known, events));
+    if !shape.parallel {
+        let settled = Settled { observed };
+        if greedy::prune(&mut theory, &known, &settled, budget)? == Repair::Contradiction {
+            let refutation = refutation::refute(&theory, &[]);
+            return Ok((violated(&known, &refutation), effort));
+        }
+        theory.push_level();
+        greedy::repair(&mut theory, &known, &settled, budget)?;
+        effort.guess_seconds = started.elapsed().as_secs_f64();
+    }
+    let likely = theory.likely();
+    theory.backtrack(0);
+    let decision = Search::new(&known, theory, &likely, budget, &mut effort).run();
     effort.solve_seconds = started.elapsed().as_secs_f64();
     Ok((decision?, effort))
+}
+
+/// The guess or an order by estimated time, whichever has fewer conflicts. It agrees with everything known; the error is a cycle if nothing can.
+fn better_guess(
+    known: &Known<'_>,
+    first: Guess,
+    budget: &Budget<'_>,
+) -> Result<Result<Vec<u32>, Vec<Step>>, Limit> {
+    let (observed, shape) = (known.observed, known.shape);
+    let mut guesses = vec![first.events];
+    let schedule = order::schedule(observed, &[]);
+    if schedule.complete {
+        let events = |txn: u32| [shape.start(txn), shape.commit(txn)];
+        let by_time = estimate::by_time(observed, &schedule.order);
+        let mut events: Vec<u32> = by_time.into_iter().flat_map(events).collect();
+        events.dedup();
+        guesses.push(events);
+    }
+    let mut best: Option<(usize, Vec<u32>)> = None;
+    for guess in guesses {
+        budget.check("guess")?;
+        let events = match sorted::sort(known, &guess) {
+            Ok(events) => events,
+            Err(steps) => return Ok(Err(steps)),
+        };
+        let walk = conflicts::walk(observed, shape, &events, &Settled { observed });
+        if best
+            .as_ref()
+            .is_none_or(|(count, _)| walk.conflicts.len() < *count)
+        {
+            best = Some((walk.conflicts.len(), events));
+        }
+    }
+    let (_, events) = best.expect("there is at least one guess");
+    Ok(Ok(events))
 }
 
 /// A refutation as an anomaly.
@@ -150,30 +200,6 @@ fn violated(known: &Known<'_>, refutation: &Refutation) -> Decision {
         assuming: Vec::new(),
         explanation: String::new(),
     })
-}
-
-/// Puts the events of the line of completions into an order that respects it.
-fn with_completions(known: &Known<'_>, events: Vec<u32>) -> Vec<u32> {
-    let Some(timeline) = &known.timeline else {
-        return events;
-    };
-    let first = known.first_completion();
-    let shape = known.shape;
-    let mut done = vec![false; known.observed.history.txn_count()];
-    let mut frontier = 0;
-    let mut all = Vec::with_capacity(known.events());
-    for event in events {
-        all.push(event);
-        if shape.is_commit(event) {
-            done[shape.txn(event) as usize] = true;
-            let is_done = |txn: u32| done[txn as usize];
-            while timeline.completion(frontier).is_some_and(is_done) {
-                all.push(first + frontier);
-                frontier += 1;
-            }
-        }
-    }
-    all
 }
 
 /// The events of indeterminate transactions that may have served an ambiguous read.

@@ -7,7 +7,7 @@ use super::known::{Known, Why};
 use super::parallel::{self, Dependencies, PathChoice};
 use super::solver::{Answer, Solver};
 use super::theory::{Choice, Theory, older_choice};
-use super::topological::{ChosenEdge, Label, Step, Topological};
+use super::topological::{ChosenEdge, Label, Step};
 use super::{Decision, Effort, commit_order, refutation};
 use crate::Budget;
 use crate::budget::Limit;
@@ -50,16 +50,26 @@ impl Chosen for Solution<'_, '_, '_> {
 }
 
 impl<'s, 'a, 'b> Search<'s, 'a, 'b> {
+    /// Goes on from a theory; `likely` are the values that its choices had in the best order so far.
     pub fn new(
         known: &'a Known<'a>,
-        events: Vec<u32>,
+        theory: Theory<'a>,
+        likely: &[i8],
         budget: &'s Budget<'b>,
         effort: &'s mut Effort,
     ) -> Search<'s, 'a, 'b> {
+        let mut solver = Solver::new(budget);
+        for number in 1..=theory.choice_count() as i32 {
+            solver.add_choice(number, likely[number as usize - 1] > 0);
+        }
+        for lemma in &theory.lemmas {
+            let clause: Vec<i32> = lemma.because.iter().map(|literal| -literal).collect();
+            solver.add_clause(&clause);
+        }
         Search {
             known,
-            theory: Theory::new(Topological::new(known, events)),
-            solver: Solver::new(budget),
+            theory,
+            solver,
             budget,
             effort,
             is_solved: false,

@@ -42,7 +42,7 @@ impl<'b> Solver<'b> {
     pub fn new(budget: &Budget<'b>) -> Solver<'b> {
         let watch = Watch { budget: *budget };
         Solver {
-            solver: BatSat::new(SolverOpts::default(), watch),
+            solver: BatSat::new(options(), watch),
             seen: 0,
             seen_at: Vec::new(),
             required: Vec::new(),
@@ -101,6 +101,14 @@ impl<'b> Solver<'b> {
     /// Whether the literal is true in the solution found last.
     pub fn is_true(&self, literal: i32) -> bool {
         self.solver.value_lit(lit(literal)) == lbool::TRUE
+    }
+}
+
+/// A restart takes back and repeats every choice, which costs more here than in plain search.
+fn options() -> SolverOpts {
+    SolverOpts {
+        restart_first: 2000,
+        ..SolverOpts::default()
     }
 }
 

@@ -57,6 +57,8 @@ pub struct Theory<'a> {
     /// Literals as they were chosen, each with the number of edges before it.
     trail: Vec<(i32, usize)>,
     levels: Vec<usize>,
+    /// By choice, whether it was made when the first level began.
+    certain: Vec<bool>,
     pub lemmas: Vec<Lemma>,
 }
 
@@ -88,6 +90,7 @@ impl<'a> Theory<'a> {
             reader_of,
             trail: Vec::new(),
             levels: Vec::new(),
+            certain: Vec::new(),
             lemmas: Vec::new(),
         }
     }
@@ -133,8 +136,28 @@ impl<'a> Theory<'a> {
         number
     }
 
+    /// What every choice would be by the order of events at the moment.
+    pub fn likely(&self) -> Vec<i8> {
+        let shape = self.order.known.shape;
+        let value = |choice: &Choice| match *choice {
+            Choice::Older { first, second, .. } => {
+                let (first, second) = (shape.commit(first), shape.commit(second));
+                if self.order.is_before(first, second) {
+                    1
+                } else {
+                    -1
+                }
+            }
+            _ => -1,
+        };
+        self.choices.iter().map(value).collect()
+    }
+
     /// Begins a level of choices.
     pub fn push_level(&mut self) {
+        if self.levels.is_empty() {
+            self.certain = self.values.iter().map(|&value| value != 0).collect();
+        }
         self.levels.push(self.trail.len());
     }
 
@@ -146,13 +169,18 @@ impl<'a> Theory<'a> {
         self.levels.truncate(level_count);
         while self.trail.len() > trail_len {
             let (literal, edge_count) = self.trail.pop().expect("the trail is longer");
-            self.values[literal.unsigned_abs() as usize - 1] = 0;
+            if literal != 0 {
+                self.values[literal.unsigned_abs() as usize - 1] = 0;
+            }
             self.order.truncate(edge_count);
         }
     }
 
     /// Makes a choice, or returns the clause that forbids it.
     pub fn choose(&mut self, literal: i32) -> Result<(), Vec<i32>> {
+        if self.is_chosen(literal) {
+            return Ok(());
+        }
         let edge_count = self.order.edges.len();
         self.trail.push((literal, edge_count));
         self.values[literal.unsigned_abs() as usize - 1] = literal.signum() as i8;
@@ -166,10 +194,50 @@ impl<'a> Theory<'a> {
         Ok(())
     }
 
+    /// Makes a choice if it closes no cycle; else returns the other choices on the cycle.
+    pub fn try_choose(&mut self, literal: i32) -> Result<(), Vec<i32>> {
+        let Err(clause) = self.choose(literal) else {
+            return Ok(());
+        };
+        self.trail.pop();
+        self.values[literal.unsigned_abs() as usize - 1] = 0;
+        self.lemmas.pop();
+        let others = clause.into_iter().map(|other| -other);
+        Err(others.filter(|&other| other != literal).collect())
+    }
+
+    /// Takes back a choice out of turn.
+    pub fn unchoose(&mut self, literal: i32) {
+        let place = self.trail.iter().rposition(|&(other, _)| other == literal);
+        let Some(place) = place else { return };
+        let end = self
+            .trail
+            .get(place + 1)
+            .map_or(self.order.edges.len(), |entry| entry.1);
+        self.order.kill(self.trail[place].1..end);
+        self.trail[place].0 = 0;
+        self.values[literal.unsigned_abs() as usize - 1] = 0;
+    }
+
+    /// Whether a literal was chosen before the first level.
+    pub fn is_certain(&self, literal: i32) -> bool {
+        self.certain.get(literal.unsigned_abs() as usize - 1) == Some(&true)
+    }
+
+    /// Whether some edge of a choice closes a cycle; it is kept as a lemma.
+    pub fn is_impossible(&mut self, literal: i32) -> bool {
+        for edge in self.implied(literal) {
+            if let Some(steps) = self.order.cycle_with(edge) {
+                self.learn(steps, edge);
+                return true;
+            }
+        }
+        false
+    }
+
     /// Adds an edge that needs no choice, while no choice is open. Returns the clause that is false
     /// if it closes a cycle with choices already settled.
     pub fn add_fixed(&mut self, edge: ChosenEdge) -> Result<(), Vec<i32>> {
-        assert!(self.levels.is_empty(), "choices are open");
         match self.order.insert(edge) {
             Ok(()) => Ok(()),
             Err(steps) => Err(self.learn(steps, edge)),
@@ -191,7 +259,8 @@ impl<'a> Theory<'a> {
 
     /// Asks for the edge from a reader of a version with many readers, while no choice is open.
     pub fn want(&mut self, literal: i32, read: u32) -> Result<(), Vec<i32>> {
-        if self.wanted.insert((literal, read)) && self.is_chosen(literal) {
+        self.wanted.insert((literal, read));
+        if self.is_chosen(literal) {
             let (_, older, newer) = self.orientation(literal);
             let few = self.order.known.readers.of(older).len() <= READERS_MAX;
             if few || self.reader_of.contains_key(&read) {
@@ -267,8 +336,18 @@ impl<'a> Theory<'a> {
         newer: u32,
         literals: &[i32],
     ) -> Option<ChosenEdge> {
+        self.overwritten_by(self.reader(read), read, version_of, newer, literals)
+    }
+
+    fn overwritten_by(
+        &self,
+        reader: u32,
+        read: u32,
+        version_of: u32,
+        newer: u32,
+        literals: &[i32],
+    ) -> Option<ChosenEdge> {
         let shape = self.order.known.shape;
-        let reader = self.reader(read);
         let label = Label::Overwritten { read, version_of };
         let (from, to) = (shape.start(reader), shape.commit(newer));
         self.edge((from, reader), (to, newer), label, literals)
@@ -312,10 +391,10 @@ impl<'a> Theory<'a> {
         let keys = &self.observed().history.ops().keys;
         let readers = known.readers.of(older);
         let few = readers.len() <= READERS_MAX;
-        for &(read, _) in readers {
+        for &(read, reader) in readers {
             let wanted = few || self.wanted.contains(&(literal, read));
             if wanted && keys[read as usize].0 == key {
-                edges.extend(self.overwritten(read, older, newer, &[literal]));
+                edges.extend(self.overwritten_by(reader, read, older, newer, &[literal]));
             }
         }
         for &read in self

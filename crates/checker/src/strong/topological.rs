@@ -47,6 +47,8 @@ pub struct Topological<'a> {
     place: Vec<u32>,
     event_at: Vec<u32>,
     pub edges: Vec<ChosenEdge>,
+    /// By edge, whether it was taken back out of turn.
+    is_dead: Vec<bool>,
     out: FxHashMap<u32, Vec<u32>>,
     into: FxHashMap<u32, Vec<u32>>,
     /// By event, in which search it was seen, and the step that led to it.
@@ -69,6 +71,7 @@ impl<'a> Topological<'a> {
             place,
             event_at: events,
             edges: Vec::new(),
+            is_dead: Vec::new(),
             out: FxHashMap::default(),
             into: FxHashMap::default(),
             seen: vec![0; known.events()],
@@ -95,15 +98,22 @@ impl<'a> Topological<'a> {
             self.make_room(edge, id)?;
         }
         self.edges.push(edge);
+        self.is_dead.push(false);
         self.out.entry(edge.from).or_default().push(id);
         self.into.entry(edge.to).or_default().push(id);
         Ok(())
+    }
+
+    /// Takes back edges out of turn.
+    pub fn kill(&mut self, edges: std::ops::Range<usize>) {
+        self.is_dead[edges].fill(true);
     }
 
     /// Removes the edges added last, down to this number.
     pub fn truncate(&mut self, count: usize) {
         while self.edges.len() > count {
             let edge = self.edges.pop().expect("there are more edges than count");
+            self.is_dead.pop();
             for (table, event) in [(&mut self.out, edge.from), (&mut self.into, edge.to)] {
                 if let Some(edges) = table.get_mut(&event) {
                     edges.pop();
@@ -113,6 +123,19 @@ impl<'a> Topological<'a> {
                 }
             }
         }
+    }
+
+    /// The cycle that an edge would close, if it would.
+    pub fn cycle_with(&mut self, edge: ChosenEdge) -> Option<Vec<Step>> {
+        if self.is_before(edge.from, edge.to) {
+            return None;
+        }
+        self.reach(edge.to, edge.from, true);
+        (self.seen[edge.from as usize] == self.search).then(|| {
+            let mut cycle = self.path(edge.to, edge.from);
+            cycle.push((edge.from, edge.to, Why::Choice(self.edges.len() as u32)));
+            cycle
+        })
     }
 
     fn make_room(&mut self, edge: ChosenEdge, id: u32) -> Result<(), Vec<Step>> {
@@ -164,6 +187,7 @@ impl<'a> Topological<'a> {
                 out,
                 into,
                 edges,
+                is_dead,
                 ..
             } = self;
             let mut visit = |next: u32, why: Why| {
@@ -178,12 +202,14 @@ impl<'a> Topological<'a> {
             };
             if forward {
                 known.successors(event, &mut visit);
-                for &id in out.get(&event).map_or(&[][..], Vec::as_slice) {
+                let standing = |id: &&u32| !is_dead[**id as usize];
+                for &id in out.get(&event).into_iter().flatten().filter(standing) {
                     visit(edges[id as usize].to, Why::Choice(id));
                 }
             } else {
                 known.predecessors(event, &mut visit);
-                for &id in into.get(&event).map_or(&[][..], Vec::as_slice) {
+                let standing = |id: &&u32| !is_dead[**id as usize];
+                for &id in into.get(&event).into_iter().flatten().filter(standing) {
                     visit(edges[id as usize].from, Why::Choice(id));
                 }
             }
