@@ -3,6 +3,7 @@
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use history::format::Format;
 use history::{AnomalyKind, Initial, Level, Value};
+use workload::Benchmark;
 
 /// Tells whether transactions are isolated the way somebody claims.
 #[derive(Parser)]
@@ -106,24 +107,30 @@ pub struct GenerateArgs {
     /// An anomaly to plant (repeatable), by name
     #[arg(short, long = "anomaly", value_name = "ANOMALY", value_parser = parse_anomaly)]
     pub anomalies: Vec<AnomalyKind>,
-    /// How many clients
-    #[arg(long, default_value_t = 25)]
-    pub sessions: u32,
-    /// Transactions of each client
-    #[arg(long, default_value_t = 200)]
-    pub txns: u32,
-    /// Operations of each transaction
-    #[arg(long, default_value_t = 20)]
-    pub ops: u32,
-    /// The share of reads among the operations
-    #[arg(long, default_value_t = 0.5, value_name = "SHARE")]
-    pub reads: f64,
-    /// How many keys
-    #[arg(long, default_value_t = 10_000)]
-    pub keys: u64,
-    /// How operations choose their keys
-    #[arg(long, value_enum, default_value = "uniform")]
-    pub distribution: DistributionArg,
+    /// A benchmark to take the shape of, at its published size: 25 clients, 400 transactions each
+    #[arg(long, value_name = "SHAPE", value_parser = parse_shape)]
+    pub shape: Option<Benchmark>,
+    /// How many clients [default: 25]
+    #[arg(long)]
+    pub sessions: Option<u32>,
+    /// Transactions of each client [default: 200]
+    #[arg(long)]
+    pub txns: Option<u32>,
+    /// Operations of each transaction [default: 20]
+    #[arg(long)]
+    pub ops: Option<u32>,
+    /// The share of reads among the operations [default: 0.5]
+    #[arg(long, value_name = "SHARE")]
+    pub reads: Option<f64>,
+    /// The share of writes that come right behind a read of their key [default: 0]
+    #[arg(long, value_name = "SHARE")]
+    pub rmw: Option<f64>,
+    /// How many keys [default: 10000]
+    #[arg(long)]
+    pub keys: Option<u64>,
+    /// How operations choose their keys [default: uniform]
+    #[arg(long, value_enum)]
+    pub distribution: Option<DistributionArg>,
     /// The exponent of the zipfian distribution
     #[arg(long, default_value_t = 0.99)]
     pub theta: f64,
@@ -180,6 +187,13 @@ fn parse_positive(text: &str) -> Result<f64, String> {
         Ok(number) if number > 0.0 && number.is_finite() => Ok(number),
         _ => Err("expected a number above 0".to_string()),
     }
+}
+
+fn parse_shape(text: &str) -> Result<Benchmark, String> {
+    Benchmark::from_name(text).ok_or_else(|| {
+        let names = Benchmark::ALL.map(Benchmark::name);
+        format!("no shape is called so; there are {}", names.join(", "))
+    })
 }
 
 fn parse_anomaly(text: &str) -> Result<AnomalyKind, String> {

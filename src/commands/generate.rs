@@ -10,7 +10,7 @@ use crate::report::{self, Report};
 use checker::Checked;
 use history::format::{Format, Loaded};
 use history::{AnomalyKind, Initial, Level, Verdict};
-use workload::{Config, Datatype, Distribution, generate};
+use workload::{Benchmark, Config, Datatype, Distribution, Shape, generate};
 
 /// Generates, writes, and checks as asked.
 pub fn run(args: &GenerateArgs) -> Result<Exit, Failure> {
@@ -26,7 +26,7 @@ pub fn run(args: &GenerateArgs) -> Result<Exit, Failure> {
     };
     let progress = Progress::start();
     progress.stage("generating");
-    let generated = generate(&config(args)).map_err(|error| Failure(error.to_string()))?;
+    let generated = generate(&config(args)?).map_err(|error| Failure(error.to_string()))?;
     if let (Some(output), Some(format)) = (&args.output, format) {
         progress.stage("writing");
         convert::write(&generated.history, output, format)?;
@@ -62,17 +62,36 @@ pub fn run(args: &GenerateArgs) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
-fn config(args: &GenerateArgs) -> Config {
-    Config {
-        sessions: args.sessions,
-        txns_per_session: args.txns,
-        ops_per_txn: args.ops,
-        read_share: args.reads,
-        keys: args.keys,
+/// What the arguments ask for; an argument that the shape has no use for is refused.
+fn config(args: &GenerateArgs) -> Result<Config, Failure> {
+    let base = args.shape.map_or_else(Config::default, Benchmark::config);
+    if base.shape != Shape::Parametric {
+        let useless = [
+            ("--ops", args.ops.is_some()),
+            ("--reads", args.reads.is_some()),
+            ("--rmw", args.rmw.is_some()),
+            ("--keys", args.keys.is_some()),
+            ("--distribution", args.distribution.is_some()),
+        ];
+        if let Some((name, _)) = useless.iter().find(|(_, given)| *given) {
+            let shape = args.shape.map_or("", Benchmark::name);
+            return Err(Failure(format!(
+                "{name}: the shape {shape} chooses its operations and keys itself"
+            )));
+        }
+    }
+    Ok(Config {
+        sessions: args.sessions.unwrap_or(base.sessions),
+        txns_per_session: args.txns.unwrap_or(base.txns_per_session),
+        ops_per_txn: args.ops.unwrap_or(base.ops_per_txn),
+        read_share: args.reads.unwrap_or(base.read_share),
+        rmw_share: args.rmw.unwrap_or(base.rmw_share),
+        keys: args.keys.unwrap_or(base.keys),
         distribution: match args.distribution {
-            DistributionArg::Uniform => Distribution::Uniform,
-            DistributionArg::Zipfian => Distribution::Zipfian(args.theta),
-            DistributionArg::Hotspot => Distribution::HOTSPOT,
+            None => base.distribution,
+            Some(DistributionArg::Uniform) => Distribution::Uniform,
+            Some(DistributionArg::Zipfian) => Distribution::Zipfian(args.theta),
+            Some(DistributionArg::Hotspot) => Distribution::HOTSPOT,
         },
         aborted_share: args.aborted,
         indeterminate_share: args.indeterminate,
@@ -84,7 +103,8 @@ fn config(args: &GenerateArgs) -> Config {
         times: args.times,
         anomalies: args.anomalies.clone(),
         seed: args.seed,
-    }
+        ..base
+    })
 }
 
 /// Whether the checker found what was asked for, and a sentence that says so: every planted

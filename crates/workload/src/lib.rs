@@ -2,4 +2,6 @@
 
 mod generate;
 
-pub use generate::{Config, ConfigError, Datatype, Distribution, Generated, generate};
+pub use generate::{
+    Benchmark, Config, ConfigError, Datatype, Distribution, Generated, Shape, generate,
+};

@@ -84,9 +84,9 @@ fn the_same_seed_gives_the_same_history_everywhere() {
 }
 
 const GOLDEN: [u64; 3] = [
-    1_227_438_445_657_485_869,
-    17_959_315_776_022_413_974,
-    636_860_441_079_241_759,
+    1_518_880_811_828_950_388,
+    10_778_047_989_215_803_889,
+    2_330_635_120_469_988_110,
 ];
 
 #[test]
@@ -203,6 +203,9 @@ fn broken_and_kept(kind: AnomalyKind) -> (Level, Level) {
         InitialRead => (Level::ReadAtomic, Level::ReadCommitted),
         CausalityViolation | ConflictingOrder => (Level::Causal, Level::ReadAtomic),
         LostUpdate => (Level::UpdateAtomic, Level::Prefix),
+        LongFork => (Level::Prefix, Level::ParallelSnapshotIsolation),
+        GNonadjacent => (Level::Prefix, Level::SnapshotIsolation),
+        WriteSkew | G2Item => (Level::Serializable, Level::StrongSessionSnapshotIsolation),
         _ => (Level::ReadCommitted, Level::ReadUncommitted),
     }
 }
@@ -248,18 +251,19 @@ fn each_planted_pattern_of_the_paper_is_that_pattern_alone() {
         let Ok(generated) = generate(&with_anomaly(row.kind, Datatype::Registers)) else {
             continue;
         };
-        // The paper has no non-monotonic reads: it calls them fractured.
+        // The paper has no non-monotonic reads: it calls them fractured. It stops below prefix.
         let expected = match row.kind {
-            NonMonotonicRead => FracturedRead,
-            NonMonotonicReadConflict => FracturedReadConflict,
-            kind => kind,
+            NonMonotonicRead => BTreeSet::from([FracturedRead]),
+            NonMonotonicReadConflict => BTreeSet::from([FracturedReadConflict]),
+            LongFork | GNonadjacent | WriteSkew | G2Item => BTreeSet::new(),
+            kind => BTreeSet::from([kind]),
         };
         let mut found = patterns(&generated.history, &Initial::default()).expect("in scope");
         if row.kind == NonRepeatableRead {
             // Its reader demands each of the two versions before the other.
             found.remove(&ConflictingOrder);
         }
-        assert_eq!(found, BTreeSet::from([expected]), "{}", row.name);
+        assert_eq!(found, expected, "{}", row.name);
     }
 }
 
@@ -268,7 +272,7 @@ fn planted_transactions_are_named_and_keep_to_themselves() {
     let kinds: Vec<AnomalyKind> = ANOMALIES
         .iter()
         .map(|row| row.kind)
-        .filter(|&kind| kind != AnomalyKind::DirtyWrite)
+        .filter(|&kind| generate(&with_anomaly(kind, Datatype::Registers)).is_ok())
         .collect();
     let generated = run(Config {
         anomalies: kinds.clone(),

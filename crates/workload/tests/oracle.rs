@@ -3,7 +3,7 @@
 
 use history::definition::{OutOfScope, holds_all};
 use history::{Initial, Level, OpId, Status};
-use workload::{Config, Datatype, Distribution, Generated, generate};
+use workload::{Benchmark, Config, Datatype, Distribution, Generated, generate};
 
 const SEEDS: u64 = 300;
 
@@ -22,6 +22,7 @@ fn small(level: Level, datatype: Datatype, seed: u64) -> Config {
         sessions,
         txns_per_session,
         ops_per_txn,
+        rmw_share: if seed.is_multiple_of(7) { 0.6 } else { 0.0 },
         keys: 1 + seed / 6 % 3,
         distribution: if seed.is_multiple_of(5) {
             Distribution::Zipfian(0.9)
@@ -62,28 +63,39 @@ fn indeterminate(generated: &Generated) -> bool {
 fn check(level: Level, datatype: Datatype, seeds: u64) -> Vec<(Level, u32)> {
     let mut missing: Vec<(Level, u32)> = Level::all().map(|level| (level, 0)).collect();
     for seed in 0..seeds {
-        let generated = generate(&small(level, datatype, seed)).expect("a good configuration");
-        let verdicts = match holds_all(&generated.history, &Initial::default()) {
-            Ok(verdicts) => verdicts,
-            Err(OutOfScope::TooManyInterpretations | OutOfScope::TooManyTransactions { .. }) => {
-                continue;
-            }
-            // The definitions do not take a list that shows an indeterminate append and more.
-            Err(OutOfScope::ContradictoryLists) if indeterminate(&generated) => continue,
-            Err(error) => panic!("{level} {datatype:?} {seed}: {error}\n{}", text(&generated)),
-        };
-        for ((asked, count), (_, holds)) in missing.iter_mut().zip(verdicts) {
-            let wrong = level.implies(*asked) && !holds;
-            let shown = || text(&generated);
-            assert!(
-                !wrong,
-                "{level} {datatype:?} {seed}: not {asked}\n{}",
-                shown()
-            );
-            *count += u32::from(!holds);
-        }
+        check_one(&small(level, datatype, seed), &mut missing);
     }
     missing
+}
+
+/// Checks one history and counts the levels that it lacks.
+fn check_one(config: &Config, missing: &mut [(Level, u32)]) {
+    let Config {
+        level,
+        datatype,
+        seed,
+        ..
+    } = *config;
+    let generated = generate(config).expect("a good configuration");
+    let verdicts = match holds_all(&generated.history, &Initial::default()) {
+        Ok(verdicts) => verdicts,
+        Err(OutOfScope::TooManyInterpretations | OutOfScope::TooManyTransactions { .. }) => {
+            return;
+        }
+        // The definitions do not take a list that shows an indeterminate append and more.
+        Err(OutOfScope::ContradictoryLists) if indeterminate(&generated) => return,
+        Err(error) => panic!("{level} {datatype:?} {seed}: {error}\n{}", text(&generated)),
+    };
+    for ((asked, count), (_, holds)) in missing.iter_mut().zip(verdicts) {
+        let wrong = level.implies(*asked) && !holds;
+        let shown = || text(&generated);
+        assert!(
+            !wrong,
+            "{level} {datatype:?} {seed}: not {asked}\n{}",
+            shown()
+        );
+        *count += u32::from(!holds);
+    }
 }
 
 #[test]
@@ -97,6 +109,25 @@ fn every_store_gives_its_level_for_registers() {
 fn every_store_gives_its_level_for_lists() {
     for level in Level::all() {
         check(level, Datatype::Lists, SEEDS);
+    }
+}
+
+#[test]
+fn every_store_gives_its_level_for_benchmarks() {
+    for level in Level::all() {
+        let mut missing: Vec<(Level, u32)> = Level::all().map(|level| (level, 0)).collect();
+        for benchmark in Benchmark::ALL {
+            for seed in 0..20 {
+                let config = Config {
+                    sessions: 3,
+                    txns_per_session: 2,
+                    level,
+                    seed,
+                    ..benchmark.config()
+                };
+                check_one(&config, &mut missing);
+            }
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! A simulated client and its transaction under way.
 
+use super::shapes::Plan;
 use super::view::View;
 use history::{Interval, Op, SessionId, Status, ValueCode};
 
@@ -68,6 +69,12 @@ pub struct Client {
     pub view: View,
     pub site: usize,
     pub steps: Vec<Step>,
+    /// How many operations the running transaction has.
+    pub length: u32,
+    /// What it does, if a script says.
+    pub plan: Plan,
+    /// Where the next operation has to write, to finish an update.
+    pub update: Option<u32>,
     /// The elements of list reads.
     pub elements: Vec<ValueCode>,
     pub written: Written,
@@ -92,6 +99,9 @@ impl Client {
             view: View::default(),
             site: 0,
             steps: Vec::new(),
+            length: ops,
+            plan: Plan::default(),
+            update: None,
             elements: Vec::new(),
             written: Written::new(ops),
             started: 0,
@@ -108,6 +118,7 @@ impl Client {
         self.steps.clear();
         self.elements.clear();
         self.written.clear();
+        self.update = None;
         self.seen_now = 0;
     }
 }

@@ -1,6 +1,6 @@
 //! What to generate.
 
-use super::plant;
+use super::{plant, shapes};
 use history::{AnomalyKind, Level};
 use std::fmt;
 
@@ -8,6 +8,10 @@ use std::fmt;
 /// sessions of 200 transactions of 20 operations, half of them reads, over 10 000 keys, uniformly.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Config {
+    /// What transactions do. The shapes of benchmarks choose their operations and keys themselves:
+    /// for them the lengths, the shares of reads and updates, the keys and their distribution below
+    /// mean nothing.
+    pub shape: Shape,
     /// How many clients there are. An indeterminate transaction ends a recorded session, so the
     /// history may have more.
     pub sessions: u32,
@@ -17,6 +21,10 @@ pub struct Config {
     pub ops_per_txn: u32,
     /// The share of reads among the operations.
     pub read_share: f64,
+    /// The share of writes that come right behind a read of their key, by the same transaction.
+    /// These reads count among the reads; where they alone are more than `read_share`, there are
+    /// no others. One that would have no room left for its write stays a read.
+    pub rmw_share: f64,
     /// How many keys there are at a time.
     pub keys: u64,
     /// How operations choose their keys.
@@ -36,6 +44,19 @@ pub struct Config {
     pub anomalies: Vec<AnomalyKind>,
     /// Where all random choices come from.
     pub seed: u64,
+}
+
+/// What transactions do.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Shape {
+    /// Independent reads and writes, by the numbers of [`Config`].
+    Parametric,
+    /// TPC-C: the five transactions of a wholesale supplier, on registers.
+    TpcC,
+    /// RUBiS: users of an auction site, on registers.
+    Rubis,
+    /// C-Twitter: users who tweet and follow each other, on registers.
+    Twitter,
 }
 
 /// How operations choose their keys.
@@ -74,10 +95,12 @@ pub enum Datatype {
 impl Default for Config {
     fn default() -> Config {
         Config {
+            shape: Shape::Parametric,
             sessions: 25,
             txns_per_session: 200,
             ops_per_txn: 20,
             read_share: 0.5,
+            rmw_share: 0.0,
             keys: 10_000,
             distribution: Distribution::Uniform,
             aborted_share: 0.0,
@@ -142,9 +165,35 @@ impl Config {
         u64::from(self.sessions) * u64::from(self.txns_per_session)
     }
 
-    /// How many operations the clients issue in all.
+    /// How many operations the clients issue in all, for the shapes of benchmarks about.
     pub(super) fn op_count(&self) -> u128 {
-        u128::from(self.txn_count()) * u128::from(self.ops_per_txn)
+        let each = shapes::mean_ops(self.shape).unwrap_or(self.ops_per_txn);
+        u128::from(self.txn_count()) * u128::from(each)
+    }
+
+    /// How many keys there are before the first transaction.
+    pub(super) fn key_count(&self) -> u64 {
+        shapes::initial_keys(self.shape).map_or(self.keys, u64::from)
+    }
+
+    /// The share of indeterminate transactions among those that do not abort.
+    pub(super) fn unheard_share(&self) -> f64 {
+        let rest = 1.0 - self.aborted_share;
+        if rest <= 0.0 {
+            return 0.0;
+        }
+        (self.indeterminate_share / rest).min(1.0)
+    }
+
+    /// The probability that the next operation, where it does not finish an update, is a read and
+    /// nothing else.
+    pub(super) fn plain_read_share(&self) -> f64 {
+        // Of w writes, w * rmw bring a read with them; solve reads / operations = read_share.
+        let paired = self.rmw_share * (1.0 - self.read_share);
+        if paired >= 1.0 {
+            return 0.0;
+        }
+        ((self.read_share - paired) / (1.0 - paired)).max(0.0)
     }
 
     pub(super) fn validate(&self) -> Result<(), ConfigError> {
@@ -154,12 +203,19 @@ impl Config {
         require(self.ops_per_txn > 0, "ops_per_txn", at_least_one)?;
         require(self.keys > 0, "keys", at_least_one)?;
         require_share(self.read_share, "read_share")?;
+        require_share(self.rmw_share, "rmw_share")?;
         require_share(self.aborted_share, "aborted_share")?;
         require_share(self.indeterminate_share, "indeterminate_share")?;
         require(
             self.aborted_share + self.indeterminate_share <= 1.0,
             "indeterminate_share",
             || "together with aborted_share it is more than 1".to_string(),
+        )?;
+        let registers = self.datatype == Datatype::Registers;
+        require(
+            registers || self.shape == Shape::Parametric,
+            "datatype",
+            || "the benchmarks have registers, not lists".to_string(),
         )?;
         self.validate_size()?;
         self.validate_distribution()?;

@@ -6,7 +6,9 @@
 //! it is full and stays with its slot when the key is retired; what a slot leaves behind when it
 //! moves to a larger block is less than the block it moves to.
 
+use super::client::{Client, Step};
 use super::store::Version;
+use super::view::Sight;
 use history::ValueCode;
 
 /// A list key is retired after this many appends.
@@ -129,6 +131,37 @@ impl ListStore {
         let end = slot.start as usize + usize::from(slot.capacity);
         self.commits.resize(end, 0);
         self.elements.resize(end, ValueCode::NIL);
+    }
+}
+
+/// Reads a list: what is committed and visible, and behind it the own appends.
+#[inline]
+pub fn read_list(
+    lists: &ListStore,
+    client: &mut Client,
+    slot: u32,
+    sight: Sight,
+    origins: &[u32],
+) -> Step {
+    let (view, own) = (&client.view, client.number);
+    let start = client.elements.len() as u32;
+    let visible = |commit| view.sees(sight, commit, own, origins);
+    let (version, elements) = lists.read(slot, visible);
+    client.elements.extend_from_slice(elements);
+    client.seen_now = client.seen_now.max(version.commit);
+    let key = lists.key(slot);
+    let shows_own = client.written.last(key).is_some();
+    if shows_own {
+        let appends = client.steps.iter().filter(|s| s.write && s.key == key);
+        client.elements.extend(appends.map(|s| ValueCode(s.value)));
+    }
+    Step {
+        write: false,
+        key,
+        slot,
+        value: start,
+        version: version.value,
+        shows_own,
     }
 }
 

@@ -4,7 +4,8 @@
 //! One pass on one thread: a seeded scheduler picks a session, lets it run a few operations of its
 //! transaction, and picks the next ([`simulate`]). What a read may see is the level's rule
 //! ([`view`]); committed versions are kept only while somebody may still read them ([`store`]), and
-//! lists whole ([`lists`]).
+//! lists whole ([`lists`]). What a transaction does is drawn operation by operation, or planned when
+//! it starts by the script of a benchmark ([`shapes`]).
 //! Every choice comes from one generator with a fixed algorithm ([`random`]) and every float
 //! operation is one that IEEE 754 defines exactly, so the same configuration gives the same history
 //! on every platform.
@@ -19,13 +20,15 @@ mod lists;
 mod plant;
 mod random;
 mod record;
+mod shapes;
 mod simulate;
 mod store;
 mod view;
 mod zipf;
 
-pub use config::{Config, ConfigError, Datatype, Distribution};
+pub use config::{Config, ConfigError, Datatype, Distribution, Shape};
 use history::{AnomalyKind, History, TxnId};
+pub use shapes::Benchmark;
 
 /// A generated history.
 #[derive(Debug)]

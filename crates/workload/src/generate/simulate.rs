@@ -3,13 +3,14 @@
 use super::client::{Client, Fate, Step};
 use super::config::{Config, ConfigError, Datatype};
 use super::keys::KeyChoice;
-use super::lists::ListStore;
+use super::lists::{ListStore, read_list};
 use super::random::{Chance, Random};
 use super::record::Recorder;
+use super::shapes::{Planned, Rows, Script};
 use super::store::{Keep, Store, Version};
 use super::view::{Refuse, Rule, SITES, Sight, Sites, View, lag_max, recent};
 use super::{Generated, plant};
-use history::{AnomalyKind, Level, SessionId, TxnId, ValueCode};
+use history::{AnomalyKind, Level, SessionId, TxnId};
 
 /// The length of a scheduler step on the recorded clock, in nanoseconds.
 pub const TICK: i64 = 1000;
@@ -33,10 +34,13 @@ struct World {
     rule: Rule,
     random: Random,
     choice: KeyChoice,
+    /// What transactions do, if a benchmark says.
+    script: Option<Script>,
     reads: Chance,
+    /// Which writes read their key first; none if that never happens.
+    updates: Option<Chance>,
     aborts: Chance,
     unheard: Chance,
-    ops_per_txn: u32,
     lag: u32,
     store: Store,
     sites: Sites,
@@ -135,23 +139,33 @@ impl World {
             _ => config.sessions as usize,
         };
         let dirty = config.level == Level::ReadUncommitted && !lists;
+        let script = Script::of(config.shape);
+        let slots = if lists {
+            1
+        } else if script.is_some() {
+            // Scripts take new keys as they go.
+            u64::MAX
+        } else {
+            config.keys
+        };
         World {
             rule,
             random: Random::new(config.seed),
             choice: KeyChoice::new(config.distribution, config.keys),
-            reads: Chance::of(config.read_share),
+            reads: Chance::of(config.plain_read_share()),
+            updates: (config.rmw_share > 0.0).then(|| Chance::of(config.rmw_share)),
             aborts: Chance::of(config.aborted_share),
-            unheard: Chance::of(conditional(config)),
-            ops_per_txn: config.ops_per_txn,
+            unheard: Chance::of(config.unheard_share()),
             lag: lag_max(config.sessions),
-            store: Store::new(if lists { 1 } else { config.keys }, writes as u64),
+            store: Store::new(slots, writes as u64),
+            script,
             sites: Sites::new(sites),
             now: 0,
             origins: vec![0],
             stable: 0,
             time: 0,
             lists: lists.then(|| ListStore::new(config.keys as u32)),
-            next_key: config.keys as u32,
+            next_key: config.key_count() as u32,
             dirty: vec![(u32::MAX, 0); if dirty { DIRTY_PLACES } else { 0 }],
         }
     }
@@ -167,7 +181,7 @@ impl World {
                 return Ok(false);
             }
         }
-        let ops = self.ops_per_txn;
+        let ops = client.length;
         let left = ops - client.steps.len() as u32;
         let share = if atomic {
             client.view = View::everything(self.now);
@@ -201,6 +215,11 @@ impl World {
             Fate::Commit
         };
         client.view = self.view(client);
+        if let Some(script) = &mut self.script {
+            let next_key = &mut self.next_key;
+            script.plan(&mut client.plan, &mut self.random, &mut Rows { next_key });
+            client.length = client.plan.ops.len() as u32;
+        }
     }
 
     /// What a transaction that starts now may see.
@@ -246,11 +265,33 @@ impl World {
         view
     }
 
+    /// Chooses the next operation.
+    #[inline]
+    fn next_op(&mut self, client: &mut Client) -> Planned {
+        if let Some(&planned) = client.plan.ops.get(client.steps.len()) {
+            return planned;
+        }
+        if let Some(key) = client.update.take() {
+            return Planned { write: true, key };
+        }
+        let key = self.choice.draw(&mut self.random);
+        let mut write = !self.random.chance(self.reads);
+        if let Some(updates) = self.updates
+            && write
+            && self.random.chance(updates)
+        {
+            write = false;
+            let room = client.steps.len() + 1 < client.length as usize;
+            client.update = room.then_some(key);
+        }
+        Planned { write, key }
+    }
+
     /// One operation.
     #[inline]
     fn step(&mut self, client: &mut Client) {
-        let slot = self.choice.draw(&mut self.random);
-        if self.random.chance(self.reads) {
+        let Planned { write, key: slot } = self.next_op(client);
+        if !write {
             let step = match &self.lists {
                 Some(lists) => {
                     let view = &mut client.view;
@@ -319,7 +360,7 @@ impl World {
             client.clear();
             client.view = View::everything(self.now);
             self.sites.complete(client.site, self.now);
-            for _ in 0..self.ops_per_txn {
+            for _ in 0..client.length {
                 self.step(client);
             }
         }
@@ -377,6 +418,9 @@ impl World {
         self.now += 1;
         let commit = self.now;
         client.last_commit = commit;
+        if let Some(script) = &mut self.script {
+            script.committed(&mut client.plan);
+        }
         let keep = match self.rule.sight {
             Sight::Everything => Keep::Latest,
             _ => Keep::Since(self.stable),
@@ -425,44 +469,4 @@ impl World {
         let txns = plant::plant(kind, config.datatype, first_key, now, recorder)?;
         Ok(Planted { kind, txns })
     }
-}
-
-/// Reads a list: what is committed and visible, and behind it the own appends.
-#[inline]
-fn read_list(
-    lists: &ListStore,
-    client: &mut Client,
-    slot: u32,
-    sight: Sight,
-    origins: &[u32],
-) -> Step {
-    let (view, own) = (&client.view, client.number);
-    let start = client.elements.len() as u32;
-    let visible = |commit| view.sees(sight, commit, own, origins);
-    let (version, elements) = lists.read(slot, visible);
-    client.elements.extend_from_slice(elements);
-    client.seen_now = client.seen_now.max(version.commit);
-    let key = lists.key(slot);
-    let shows_own = client.written.last(key).is_some();
-    if shows_own {
-        let appends = client.steps.iter().filter(|s| s.write && s.key == key);
-        client.elements.extend(appends.map(|s| ValueCode(s.value)));
-    }
-    Step {
-        write: false,
-        key,
-        slot,
-        value: start,
-        version: version.value,
-        shows_own,
-    }
-}
-
-/// The share of indeterminate transactions among those that do not abort.
-fn conditional(config: &Config) -> f64 {
-    let rest = 1.0 - config.aborted_share;
-    if rest <= 0.0 {
-        return 0.0;
-    }
-    (config.indeterminate_share / rest).min(1.0)
 }
