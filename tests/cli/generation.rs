@@ -2,6 +2,16 @@
 
 use super::{Folder, isolde};
 use history::{ANOMALIES, LEVELS};
+use std::collections::BTreeSet;
+
+const SHAPES: [&str; 6] = [
+    "tpcc",
+    "rubis",
+    "twitter",
+    "general-rh",
+    "general-rw",
+    "general-wh",
+];
 
 const SMALL: [&str; 8] = [
     "--sessions",
@@ -103,9 +113,72 @@ fn shapes_are_kept() {
 }
 
 #[test]
+fn every_benchmark_is_generated_at_every_level_and_kept() {
+    for shape in SHAPES {
+        for level in ["rc", "ra", "cc", "si", "ser"] {
+            let args = ["--check", "--shape", shape, "--level", level];
+            let size = ["--sessions", "6", "--txns", "100"];
+            let all: Vec<&str> = ["generate"].into_iter().chain(args).chain(size).collect();
+            isolde(&all).exits(0).says(&["as expected"]);
+        }
+    }
+}
+
+#[test]
+fn a_benchmark_has_its_published_size_and_the_same_bytes_from_the_same_seed() {
+    let folder = Folder::new("benchmark");
+    for shape in SHAPES {
+        let bytes = |name: &str| {
+            let path = folder.path(name);
+            isolde(&["generate", "-o", &path, "--shape", shape, "--seed", "5"]).exits(0);
+            std::fs::read_to_string(&path).expect("a file")
+        };
+        let text = bytes("a.txt");
+        assert_eq!(text, bytes("b.txt"), "{shape}");
+        let sessions: BTreeSet<&str> = text.lines().filter_map(|l| l.split(',').nth(2)).collect();
+        assert_eq!(sessions.len(), 25, "{shape}");
+    }
+}
+
+#[test]
+fn with_only_updates_nothing_is_written_unread() {
+    let folder = Folder::new("updates");
+    let path = folder.path("a.txt");
+    generate(&["-o", &path, "--rmw", "1", "--level", "si"]).exits(0);
+    let text = std::fs::read_to_string(&path).expect("a file");
+    let lines: Vec<&str> = text.lines().collect();
+    let key = |line: &str| line[2..].split(',').next().map(str::to_string);
+    assert!(lines.iter().any(|line| line.starts_with('w')));
+    for pair in lines.windows(2).filter(|pair| pair[1].starts_with('w')) {
+        assert!(pair[0].starts_with('r'), "{pair:?}");
+        assert_eq!(key(pair[0]), key(pair[1]), "{pair:?}");
+    }
+}
+
+#[test]
+fn what_a_benchmark_decides_itself_cannot_be_given() {
+    for option in ["--ops", "--reads", "--rmw", "--keys"] {
+        isolde(&["generate", "--check", "--shape", "tpcc", option, "1"])
+            .exits(2)
+            .complains(&[option, "tpcc"]);
+    }
+    isolde(&["generate", "--check", "--shape", "tpce"])
+        .exits(2)
+        .complains(&["general-rh"]);
+    let args = ["--shape", "rubis", "--datatype", "lists"];
+    isolde(&["generate", "--check", args[0], args[1], args[2], args[3]])
+        .exits(2)
+        .complains(&["registers"]);
+    let args = ["--shape", "general-wh", "--keys", "50", "--txns", "20"];
+    let all: Vec<&str> = ["generate", "--check"].into_iter().chain(args).collect();
+    isolde(&all).exits(0);
+}
+
+#[test]
 fn shapes_that_make_no_sense_are_refused() {
     for args in [
         ["--reads", "1.5"],
+        ["--rmw", "2"],
         ["--aborted", "-0.1"],
         ["--theta", "many"],
         ["--seed", "-3"],

@@ -149,7 +149,7 @@ impl Script {
     pub fn of(shape: Shape) -> Option<Script> {
         match shape {
             Shape::Parametric => None,
-            Shape::TpcC => Some(Script::TpcC(TpcC::default())),
+            Shape::TpcC => Some(Script::TpcC(TpcC::new())),
             Shape::Rubis => Some(Script::Rubis(Rubis::new())),
             Shape::Twitter => Some(Script::Twitter(Twitter::new())),
         }

@@ -49,12 +49,17 @@ struct District {
     waiting: VecDeque<Order>,
 }
 
-#[derive(Default)]
 pub struct TpcC {
-    districts: [District; DISTRICTS as usize],
+    districts: Vec<District>,
 }
 
 impl TpcC {
+    pub fn new() -> TpcC {
+        TpcC {
+            districts: (0..DISTRICTS).map(|_| District::default()).collect(),
+        }
+    }
+
     pub fn plan(&mut self, plan: &mut Plan, random: &mut Random, rows: &mut Rows) {
         let district = random.below(u64::from(DISTRICTS)) as u32;
         match random.below(100) {
