@@ -45,10 +45,34 @@ pub fn history(config: &Config, txns: u64) -> Result<History, Failure> {
 
 /// Writes a history in the text format of the peers.
 pub fn write(history: &History, path: &Path) -> Result<(), Failure> {
+    write_as(history, Format::Text, path)
+}
+
+/// Writes a history in any format.
+pub fn write_as(history: &History, format: Format, path: &Path) -> Result<(), Failure> {
     let mut out = std::io::BufWriter::new(std::fs::File::create(path)?);
-    format::write(history, Format::Text, &mut out)?;
+    format::write(history, format, &mut out)?;
     std::io::Write::flush(&mut out)?;
     Ok(())
+}
+
+/// A history in the formats of the peers.
+pub struct Files {
+    pub text: PathBuf,
+    pub dbcop: PathBuf,
+}
+
+impl Files {
+    /// Writes both, over those written before.
+    pub fn write(history: &History, scratch: &Scratch) -> Result<Files, Failure> {
+        let files = Files {
+            text: scratch.file("history.txt"),
+            dbcop: scratch.file("history.bincode"),
+        };
+        write(history, &files.text)?;
+        write_as(history, Format::DbcopBincode, &files.dbcop)?;
+        Ok(files)
+    }
 }
 
 /// What a process used, and its exit code.
@@ -85,6 +109,15 @@ pub fn check(level: Level, file: &Path) -> Result<Cost, Failure> {
         return Err(format!("{arguments:?} ended with {:?}", cost.code).into());
     }
     Ok(cost)
+}
+
+/// Runs `isolde check` on a file with a time limit in seconds, whatever comes of it.
+pub fn try_check(level: Level, file: &Path, timeout: u64) -> Result<Cost, Failure> {
+    let (file, level) = (file.display().to_string(), level.to_string());
+    let timeout = timeout.to_string();
+    let (check, for_level, limit) = ("check".into(), "--level".into(), "--timeout".into());
+    let arguments = [check, for_level, level, limit, timeout, file];
+    run(env!("CARGO_BIN_EXE_isolde"), &arguments)
 }
 
 /// A list of numbers from the environment.
