@@ -125,6 +125,10 @@ impl<'a> Engine<'a> {
         }
         Ok(match decision {
             strong::Decision::Holds(order) => Verdict::Holds(order),
+            strong::Decision::Violated(_) if self.observed.lacks_writers => Verdict::Unknown(
+                "values were written so often that not every possible writer could be tried"
+                    .to_string(),
+            ),
             strong::Decision::Violated(mut anomaly) => {
                 anomaly.explanation = explain::explain(self.observed, &anomaly);
                 Verdict::Violated(vec![anomaly])

@@ -133,6 +133,7 @@ impl<'h> Observed<'h> {
             taken: Vec::new(),
             read_anomalies: self.read_anomalies.clone(),
             ambiguous: Vec::new(),
+            lacks_writers: false,
             known: self.known.clone(),
             undecidable: None,
             unprovable: None,

@@ -54,8 +54,8 @@ pub struct ReadAnomaly {
     pub ops: Vec<OpId>,
 }
 
-/// A read whose value was written more than once, with every transaction that may have written
-/// the version it returned.
+/// A read whose value was written more than once, with the transactions that may have written the
+/// version it returned, in order of their numbers.
 #[derive(Clone, Debug)]
 pub struct AmbiguousRead {
     pub op: OpId,
@@ -88,6 +88,8 @@ pub struct Observed<'h> {
     /// Those of transactions that do not count as committed are among them.
     pub read_anomalies: Vec<ReadAnomaly>,
     pub ambiguous: Vec<AmbiguousRead>,
+    /// Whether some of them have more possible writers than are listed.
+    pub lacks_writers: bool,
     pub known: Vec<KnownOrder>,
     /// Why no level can be decided on this history, if so.
     pub undecidable: Option<String>,
@@ -108,6 +110,7 @@ pub fn observe<'h>(
         taken: Vec::new(),
         read_anomalies: Vec::new(),
         ambiguous: Vec::new(),
+        lacks_writers: false,
         known: Vec::new(),
         undecidable: None,
         unprovable: None,

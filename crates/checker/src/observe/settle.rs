@@ -13,9 +13,9 @@ use super::{AmbiguousRead, Link, Observed, ReadAnomaly};
 use history::{AnomalyKind, OpId, Status, TxnId};
 use std::collections::HashMap;
 
-/// With so many ambiguous reads all ways to explain them can no longer be tried, and two possible
-/// writers each say so as well as a million would.
-const FEW_AMBIGUOUS: usize = 64;
+/// So many possible writers are kept for all reads together; beyond, two each have to do, and
+/// nothing that depends on them is called a violation.
+const WRITERS_MAX: usize = 1 << 26;
 
 /// A write of a version in question.
 #[derive(Clone, Copy)]
@@ -32,8 +32,8 @@ struct Writes {
     others: Vec<Candidate>,
 }
 
-/// More writes of one version than this are more than the choices ever tried.
-const CANDIDATES_MAX: usize = 300;
+/// So many writes of one version are kept.
+const CANDIDATES_MAX: usize = 4096;
 
 type Versions = HashMap<(u32, u32), Writes>;
 
@@ -43,11 +43,12 @@ pub(super) fn settle(observed: &mut Observed<'_>, unsettled: Unsettled) {
         return;
     }
     let versions = versions_in_question(observed, &unsettled);
+    let mut writer_count = 0;
     for (op, reader) in unsettled.reads {
         let key = observed.history.ops().keys[op as usize].0;
         let value = observed.values[op as usize].0;
         let writes = &versions[&(key, value)];
-        settle_read(observed, OpId(op), reader, writes);
+        settle_read(observed, OpId(op), reader, writes, &mut writer_count);
     }
 }
 
@@ -81,7 +82,13 @@ fn versions_in_question(observed: &Observed<'_>, unsettled: &Unsettled) -> Versi
     versions
 }
 
-fn settle_read(observed: &mut Observed<'_>, read: OpId, reader: TxnId, writes: &Writes) {
+fn settle_read(
+    observed: &mut Observed<'_>,
+    read: OpId,
+    reader: TxnId,
+    writes: &Writes,
+    writer_count: &mut usize,
+) {
     let history = observed.history;
     let is_foreign = |write: &&Candidate| write.txn != reader;
     let mut writers: Vec<TxnId> = writes
@@ -95,8 +102,10 @@ fn settle_read(observed: &mut Observed<'_>, read: OpId, reader: TxnId, writes: &
         return;
     }
     if !writers.is_empty() {
-        if observed.ambiguous.len() >= FEW_AMBIGUOUS {
+        *writer_count += writers.len();
+        if *writer_count > WRITERS_MAX || writers.len() + 1 >= CANDIDATES_MAX {
             writers.truncate(2);
+            observed.lacks_writers = true;
         }
         observed.links[read.index()] = Link::AMBIGUOUS;
         observed.ambiguous.push(AmbiguousRead {

@@ -71,6 +71,8 @@ struct Replay<'a> {
     timeline: Option<&'a Timeline>,
     counts: Vec<u32>,
     hints: FxHashMap<u32, Vec<u32>>,
+    /// By operation, the place in `Observed::ambiguous`.
+    ambiguous: FxHashMap<u32, u32>,
     last: Vec<Last>,
     committed: Vec<bool>,
     started: Vec<bool>,
@@ -132,6 +134,12 @@ impl<'a> Replay<'a> {
             shape,
             timeline,
             hints: by_end,
+            ambiguous: observed
+                .ambiguous
+                .iter()
+                .enumerate()
+                .map(|(place, read)| (read.op.0, place as u32))
+                .collect(),
             last: counts.of_initial.iter().map(initial).collect(),
             counts: counts.by_write,
             committed: observed.taken.iter().map(|taken| !taken).collect(),
@@ -210,7 +218,31 @@ impl<'a> Replay<'a> {
         if self.wakes[txn as usize] >= WAKES_MAX {
             return None;
         }
+        if !self.ambiguous.is_empty()
+            && !self.started[txn as usize]
+            && let Some(key) = self.unexplained_key(txn)
+        {
+            return Some(Blocker::Key(key));
+        }
         self.blocking_key(txn).map(Blocker::Key)
+    }
+
+    /// A key whose last version the transaction cannot have read, while one that it can is to come.
+    fn unexplained_key(&self, txn: u32) -> Option<u32> {
+        let observed = self.observed;
+        for op in observed.history.op_range(TxnId(txn)) {
+            if observed.links[op] != Link::AMBIGUOUS {
+                continue;
+            }
+            let key = observed.history.ops().keys[op];
+            let writers = &observed.ambiguous[self.ambiguous[&(op as u32)] as usize].writers;
+            let last = TxnId(self.last[key.index()].writer);
+            let to_come = |writer: &TxnId| !self.committed[writer.index()];
+            if writers.binary_search(&last).is_err() && writers.iter().any(to_come) {
+                return Some(key.0);
+            }
+        }
+        None
     }
 
     /// A key that the transaction may not overwrite yet.
@@ -287,7 +319,7 @@ impl<'a> Replay<'a> {
                     writer: txn,
                     pending: pending | awaited,
                 };
-                if awaited != 0 && pending <= 1 {
+                if awaited != 0 {
                     self.wake_key(key);
                 }
             }

@@ -45,7 +45,7 @@ impl Chosen for Solution<'_, '_, '_> {
 
     fn may_read(&self, ambiguous: u32, writer: u32) -> bool {
         let writers = &self.observed.ambiguous[ambiguous as usize].writers;
-        writers.contains(&TxnId(writer))
+        writers.binary_search(&TxnId(writer)).is_ok()
     }
 }
 
