@@ -224,10 +224,7 @@ impl Instances<'_> {
     /// Keeps a forced edge if it contradicts something.
     fn add(&mut self, edge: Forced) {
         if edge.to == TxnId::INITIAL.0 {
-            let read = StaleRead {
-                op: edge.read,
-                reader: edge.reader,
-            };
+            let read = StaleRead::new(edge.read, edge.reader);
             self.initial.push((read, edge.from));
         } else if edge.reader != Forced::KNOWN
             && self.components.same(edge.from, edge.to)

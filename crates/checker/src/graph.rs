@@ -65,7 +65,8 @@ impl Graph<'_> {
                 return Some(None);
             }
             return Some(
-                self.session_predecessor(txn)
+                self.observed
+                    .session_predecessor(txn)
                     .map(|from| Step::So { from, to: txn }),
             );
         }
@@ -88,14 +89,6 @@ impl Graph<'_> {
             to: txn,
             index: index as u32,
         }))
-    }
-
-    fn session_predecessor(&self, txn: u32) -> Option<u32> {
-        let history = self.observed.history;
-        let start = history.session_txns(history.session_of(TxnId(txn))).start;
-        (start..txn)
-            .rev()
-            .find(|&before| self.observed.taken[before as usize])
     }
 
     /// All strongly connected components of the taken transactions.

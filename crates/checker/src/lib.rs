@@ -4,7 +4,9 @@
 //! decided by witness orders (`rounds`) and diagnosed by saturation (`diagnose`). Nothing here is
 //! trusted: [`history::certify`] re-checks every verdict without this crate.
 
+mod ancestors;
 mod budget;
+mod causal;
 mod clocks;
 mod diagnose;
 mod engine;
@@ -15,6 +17,7 @@ mod interpret;
 mod lost_update;
 mod observe;
 mod order;
+mod repair;
 mod rounds;
 mod rule;
 mod saturate;

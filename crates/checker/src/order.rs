@@ -48,14 +48,14 @@ impl ForcedEdges {
 }
 
 /// The extra predecessors of each transaction.
-struct Predecessors {
+pub struct Predecessors {
     /// By transaction, where its own begin; empty if there are none at all.
     starts: Vec<u32>,
     from: Vec<u32>,
 }
 
 impl Predecessors {
-    fn new(edges: &[Forced], txn_count: usize) -> Predecessors {
+    pub fn new(edges: &[Forced], txn_count: usize) -> Predecessors {
         if edges.is_empty() {
             return Predecessors {
                 starts: Vec::new(),
@@ -78,7 +78,7 @@ impl Predecessors {
         Predecessors { starts, from }
     }
 
-    fn of(&self, txn: u32) -> &[u32] {
+    pub fn of(&self, txn: u32) -> &[u32] {
         match self.starts.get(txn as usize..txn as usize + 2) {
             Some(range) => &self.from[range[0] as usize..range[1] as usize],
             None => &[],
@@ -91,7 +91,80 @@ impl Predecessors {
 pub struct StaleRead {
     pub op: u32,
     pub reader: u32,
+    /// The only version between the one read and the reader, or [`StaleRead::SEVERAL`].
+    pub between: u32,
 }
+
+impl StaleRead {
+    /// In `between`: there may be several.
+    pub const SEVERAL: u32 = u32::MAX;
+
+    /// A read of which nothing else is known.
+    pub fn new(op: u32, reader: u32) -> StaleRead {
+        let between = StaleRead::SEVERAL;
+        StaleRead {
+            op,
+            reader,
+            between,
+        }
+    }
+}
+
+/// What is kept of a key's versions so far.
+trait Last: Copy {
+    /// Only the initial version.
+    const INITIAL: Self;
+    fn writer(self) -> u32;
+    /// The version between the one read and the reader, if there is only one.
+    fn between(self, read: u32) -> u32;
+    fn then(self, writer: u32) -> Self;
+}
+
+/// The last version: for histories with so many keys that more would not fit.
+impl Last for u32 {
+    const INITIAL: u32 = Link::INITIAL;
+
+    #[inline]
+    fn writer(self) -> u32 {
+        self
+    }
+
+    fn between(self, _: u32) -> u32 {
+        StaleRead::SEVERAL
+    }
+
+    #[inline]
+    fn then(self, writer: u32) -> u32 {
+        writer
+    }
+}
+
+/// The last version and the one before: most stale reads returned that one.
+impl Last for [u32; 2] {
+    const INITIAL: [u32; 2] = [Link::INITIAL; 2];
+
+    #[inline]
+    fn writer(self) -> u32 {
+        self[0]
+    }
+
+    #[inline]
+    fn between(self, read: u32) -> u32 {
+        if self[1] == read {
+            self[0]
+        } else {
+            StaleRead::SEVERAL
+        }
+    }
+
+    #[inline]
+    fn then(self, writer: u32) -> [u32; 2] {
+        [writer, self[0]]
+    }
+}
+
+/// Up to so many keys have their last two versions kept.
+const TWO_VERSIONS_KEYS_MAX: usize = 1 << 28;
 
 /// What scheduling found.
 pub struct Schedule {
@@ -148,13 +221,17 @@ pub fn schedule(observed: &Observed<'_>, forced: &[Forced]) -> Schedule {
         ready: vec![0; history.session_count()],
         queue: (0..history.session_count() as u32).collect(),
     };
-    scheduler.run()
+    if history.keys().limit() <= TWO_VERSIONS_KEYS_MAX {
+        scheduler.run::<[u32; 2]>()
+    } else {
+        scheduler.run::<u32>()
+    }
 }
 
 impl Scheduler<'_> {
-    fn run(&mut self) -> Schedule {
+    fn run<L: Last>(&mut self) -> Schedule {
         let taken_count = self.observed.taken.iter().filter(|&&taken| taken).count();
-        let mut last_writer = vec![Link::INITIAL; self.observed.history.keys().limit()];
+        let mut last_writer = vec![L::INITIAL; self.observed.history.keys().limit()];
         let mut order = Vec::with_capacity(taken_count);
         let mut stale = Vec::new();
         while let Some(session) = self.queue.pop_front() {
@@ -232,22 +309,27 @@ impl Scheduler<'_> {
 /// Reads, then writes, of one transaction against the last writers. A list read may follow an
 /// append of its own transaction and still be external, hence all reads come first.
 #[inline]
-fn apply(observed: &Observed<'_>, txn: u32, last_writer: &mut [u32], stale: &mut Vec<StaleRead>) {
+fn apply<L: Last>(observed: &Observed<'_>, txn: u32, last: &mut [L], stale: &mut Vec<StaleRead>) {
     let range = observed.history.op_range(TxnId(txn));
     let keys = &observed.history.ops().keys[range.clone()];
     let links = &observed.links[range.clone()];
     for (at, (key, &link)) in keys.iter().zip(links).enumerate() {
         // No short circuits: only the whole condition is predictable.
         let is_read = Link::is_txn(link) | (link == Link::INITIAL);
-        if is_read & (link != last_writer[key.index()]) {
+        if is_read & (link != last[key.index()].writer()) {
             stale.push(StaleRead {
                 op: (range.start + at) as u32,
                 reader: txn,
+                between: last[key.index()].between(link),
             });
         }
     }
     for (key, &link) in keys.iter().zip(links) {
-        let last = &mut last_writer[key.index()];
-        *last = if link == Link::WRITE { txn } else { *last };
+        let last = &mut last[key.index()];
+        *last = if link == Link::WRITE {
+            last.then(txn)
+        } else {
+            *last
+        };
     }
 }

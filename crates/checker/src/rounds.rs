@@ -15,11 +15,12 @@ use crate::Budget;
 use crate::budget::Limit;
 use crate::observe::{KnownOrder, Observed};
 use crate::order::{Forced, Schedule, StaleRead, schedule};
+use crate::repair::{Repaired, repair};
 use crate::rule::Rule;
 use crate::saturate;
 use crate::stale::StaleReads;
 use history::TxnId;
-use rustc_hash::FxHashSet;
+use std::borrow::Cow;
 
 /// How a rule was decided.
 pub enum Decision {
@@ -72,50 +73,58 @@ pub fn decide(
     if !first.complete {
         return Ok(Decision::Violated(found));
     }
-    let is_contended = first.stale.len() * CONTENDED > observed.history.op_count();
-    if is_contended && matches!(rule, Rule::ReadCommitted | Rule::ReadAtomic) {
-        return all_at_once(observed, rule, found, budget);
-    }
-    let mut again: Option<Schedule> = None;
+    let mut order = Cow::Borrowed(&first.order[..]);
+    let mut place = places(observed, &order);
+    let mut stale = Cow::Borrowed(&first.stale[..]);
     let mut stale_reads = StaleReads::new(observed, rule);
-    let mut examined = FxHashSet::default();
     let rounds_max = if saturate::is_possible(observed, rule) {
         ROUNDS_MAX
     } else {
         usize::MAX
     };
     for _ in 0..rounds_max {
-        let current = again.as_ref().unwrap_or(first);
         budget.check("witness order")?;
-        let is_new = |stale: &&StaleRead| !examined.contains(&stale.op);
-        let stale: Vec<StaleRead> = current.stale.iter().filter(is_new).copied().collect();
-        let more = stale_reads.contradictions(current, &stale, budget)?;
-        if stale_reads.finds_all() {
-            examined.extend(stale.iter().map(|stale| stale.op));
-        }
+        let more = stale_reads.contradictions(&order, &place, &stale, budget)?;
         if !more.initial.is_empty() {
             found.initial = more.initial;
             found.forced.extend(more.forced);
             return Ok(Decision::Violated(found));
         }
-        let place = places(observed, current);
         let contradicts = |edge: &Forced| place[edge.from as usize] > place[edge.to as usize];
         if !more.forced.iter().any(contradicts) {
-            return Ok(Decision::Holds(current.order.clone()));
+            return Ok(Decision::Holds(order.into_owned()));
         }
         found.forced.extend(more.forced);
-        let next = schedule(observed, &found.forced);
-        if !next.complete {
+        let Repaired::Order { order: next, moved } = repair(observed, &order, &found.forced) else {
             return Ok(Decision::Violated(found));
-        }
-        again = Some(next);
+        };
+        place = places(observed, &next);
+        stale = Cow::Owned(reads_from(observed, &moved, &place));
+        order = Cow::Owned(next);
     }
     all_at_once(observed, rule, found, budget)
 }
 
-/// Where more than one operation in this many is a stale read, most readers would be looked at in
-/// the first round anyway, and the cheap rules look at all of them at once.
-const CONTENDED: usize = 20;
+/// The reads of versions of these transactions, by the places of the readers.
+fn reads_from(observed: &Observed<'_>, writers: &[u32], place: &[u32]) -> Vec<StaleRead> {
+    let history = observed.history;
+    let mut wanted = vec![false; history.txn_count() + 1];
+    for &txn in writers {
+        wanted[txn as usize] = true;
+    }
+    let mut found = Vec::new();
+    for txn in history.txn_ids().filter(|txn| observed.taken[txn.index()]) {
+        let range = history.op_range(txn);
+        for (op, &link) in range.clone().zip(&observed.links[range]) {
+            // Links that are no transactions lie beyond the last, where nothing is wanted.
+            if wanted[(link as usize).min(history.txn_count())] {
+                found.push(StaleRead::new(op as u32, txn.0));
+            }
+        }
+    }
+    found.sort_by_key(|read| place[read.reader as usize]);
+    found
+}
 
 /// Rounds before all forced edges are generated at once.
 const ROUNDS_MAX: usize = 12;
@@ -130,10 +139,7 @@ fn all_at_once(
     let mut edges = Vec::new();
     saturate::forced_edges(observed, rule, budget, &mut |edge| {
         if edge.to == TxnId::INITIAL.0 {
-            let read = StaleRead {
-                op: edge.read,
-                reader: edge.reader,
-            };
+            let read = StaleRead::new(edge.read, edge.reader);
             found.initial.push((read, edge.from));
         } else {
             edges.push(edge);
@@ -148,9 +154,9 @@ fn all_at_once(
 }
 
 /// The place of each transaction in an order.
-pub fn places(observed: &Observed<'_>, current: &Schedule) -> Vec<u32> {
+fn places(observed: &Observed<'_>, order: &[u32]) -> Vec<u32> {
     let mut place = vec![u32::MAX; observed.history.txn_count()];
-    for (at, &txn) in current.order.iter().enumerate() {
+    for (at, &txn) in order.iter().enumerate() {
         place[txn as usize] = at as u32;
     }
     place

@@ -113,21 +113,24 @@ impl<'a> DirectEdges<'a> {
         DirectEdges {
             observed,
             reads: ReaderKeys::new(observed),
-            visible: Visible::new(observed, rule, false),
+            visible: Visible::new(observed, rule),
             large: FxHashMap::default(),
         }
     }
 
     /// Calls `found` for the edges of a reader.
     pub fn reader(&mut self, reader: TxnId, found: &mut Found<'_>) {
-        self.of_reads(reader, self.observed.history.op_range(reader), found);
+        let all = self.observed.history.op_range(reader);
+        self.of_reads(reader, all, &|_| true, found);
     }
 
-    /// Calls `found` for the edges that some operations of a reader force.
+    /// Calls `found` for the edges that some operations of a reader force, from those writers that
+    /// are wanted.
     pub fn of_reads(
         &mut self,
         reader: TxnId,
         ops: impl Iterator<Item = usize>,
+        wanted: &dyn Fn(u32) -> bool,
         found: &mut Found<'_>,
     ) {
         let observed = self.observed;
@@ -137,11 +140,11 @@ impl<'a> DirectEdges<'a> {
             return;
         }
         self.visible.begin(reader.0);
-        for &(t2, _) in &self.visible.read_from {
+        for &(t2, _) in self.visible.read_from.iter().filter(|(t2, _)| wanted(*t2)) {
             common_keys(observed, &self.reads, t2, &mut self.large, &mut |op| {
                 let key = observed.history.ops().keys[op as usize].0;
                 let to = observed.links[op as usize];
-                if to != t2 && self.visible.sees(t2, op, None) {
+                if to != t2 && self.visible.sees(t2, op) {
                     let direct = self.visible.read_of_other_key(t2, key).is_some();
                     found(Forced {
                         to,
@@ -160,7 +163,7 @@ impl<'a> DirectEdges<'a> {
 fn session_edges(observed: &Observed<'_>, found: &mut Found<'_>) {
     let history = observed.history;
     let mut last = vec![u32::MAX; history.keys().limit()];
-    let mut visible = Visible::new(observed, Rule::ReadAtomic, false);
+    let mut visible = Visible::new(observed, Rule::ReadAtomic);
     for txn in history.txn_ids().filter(|txn| observed.taken[txn.index()]) {
         let start = history.session_txns(history.session_of(txn)).start;
         visible.begin(txn.0);
@@ -199,7 +202,7 @@ fn causal_edges(
         .zip(&observed.links)
         .filter_map(|(key, &link)| (Link::is_txn(link) || link == Link::INITIAL).then_some(key));
     let writers = Writers::of_keys(observed, read_keys, None);
-    let mut visible = Visible::new(observed, Rule::ReadAtomic, false);
+    let mut visible = Visible::new(observed, Rule::ReadAtomic);
     clocks::walk(
         observed,
         &base.order,

@@ -2,8 +2,8 @@
 //!
 //! What is prepared for a reader depends on the rule: the transactions it read from and where it
 //! first did (read-committed, read-atomic), the newest of each session among them (monotonic
-//! writes), or its ancestors. Ancestors come from a clock row where clocks are affordable;
-//! otherwise from a backward search that stops at the place of the oldest version in question.
+//! writes), or, on request, its ancestors by a backward search that stops at the place of the oldest
+//! version in question.
 //!
 //! Cost: linear in the reader's reads, plus the ancestors searched.
 
@@ -35,8 +35,8 @@ pub struct Visible<'a> {
 }
 
 impl<'a> Visible<'a> {
-    /// Prepares for a rule. `searching`: ancestors are to be found without clocks.
-    pub fn new(observed: &'a Observed<'a>, rule: Rule, searching: bool) -> Visible<'a> {
+    /// Prepares for a rule.
+    pub fn new(observed: &'a Observed<'a>, rule: Rule) -> Visible<'a> {
         let mut first_readers = FxHashMap::default();
         if matches!(rule, Rule::MonotonicReads | Rule::WritesFollowReads) {
             for txn in observed
@@ -50,22 +50,17 @@ impl<'a> Visible<'a> {
                 }
             }
         }
-        let stamps = if searching {
-            observed.history.txn_count()
-        } else {
-            0
-        };
         Visible {
             observed,
             rule,
-            reader: 0,
+            reader: u32::MAX,
             session_start: 0,
             read_from: Vec::new(),
             first_read: StampedMap::new(),
             second_key: StampedMap::new(),
             newest: StampedMap::new(),
             first_readers,
-            ancestor: vec![0; stamps],
+            ancestor: Vec::new(),
             search: 0,
             stack: Vec::new(),
         }
@@ -74,6 +69,13 @@ impl<'a> Visible<'a> {
     /// The rule that is answered for.
     pub fn rule(&self) -> Rule {
         self.rule
+    }
+
+    /// Turns to a reader, unless it is the current one.
+    pub fn turn_to(&mut self, reader: u32) {
+        if self.reader != reader {
+            self.begin(reader);
+        }
     }
 
     /// Turns to a reader.
@@ -110,16 +112,14 @@ impl<'a> Visible<'a> {
     /// there are more than `limit`.
     pub fn search_ancestors(&mut self, place: &[u32], floor: Option<u32>, limit: usize) -> bool {
         self.search += 1;
+        self.ancestor.resize(self.observed.history.txn_count(), 0);
         let mut count = 0;
         self.stack.clear();
         let above = |txn: u32| floor.is_none_or(|floor| place[txn as usize] > floor);
         self.stack.push(self.reader);
         while let Some(txn) = self.stack.pop() {
             let history = self.observed.history;
-            let start = history.session_txns(history.session_of(TxnId(txn))).start;
-            let so = (start..txn)
-                .rev()
-                .find(|&t| self.observed.taken[t as usize]);
+            let so = self.observed.session_predecessor(txn);
             let links = &self.observed.links[history.op_range(TxnId(txn))];
             let reads = links.iter().copied().filter(|&link| Link::is_txn(link));
             for before in so.into_iter().chain(reads) {
@@ -150,9 +150,13 @@ impl<'a> Visible<'a> {
         self.second_key.get(t2)
     }
 
-    /// `phi(t2, reader)` for a read of the reader. `row`: the reader's clock row, where clocks are
-    /// used.
-    pub fn sees(&self, t2: u32, read: u32, row: Option<&[u32]>) -> bool {
+    /// Whether the last search found `t2`.
+    pub fn found_ancestor(&self, t2: u32) -> bool {
+        self.ancestor[t2 as usize] == self.search
+    }
+
+    /// `phi(t2, reader)` for a read of the reader; causality is answered elsewhere.
+    pub fn sees(&self, t2: u32, read: u32) -> bool {
         let history = self.observed.history;
         match self.rule {
             Rule::ReadCommitted => self.first_read.get(t2).is_some_and(|first| first < read),
@@ -174,10 +178,7 @@ impl<'a> Visible<'a> {
                     .get(&(session, t2))
                     .is_some_and(|&first| first <= middle)
             }),
-            Rule::Causal => match row {
-                Some(row) => row[history.session_of(TxnId(t2)).index()] > t2,
-                None => self.ancestor[t2 as usize] == self.search,
-            },
+            Rule::Causal => self.found_ancestor(t2),
         }
     }
 }

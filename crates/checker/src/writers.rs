@@ -9,17 +9,11 @@ use rustc_hash::FxHashMap;
 
 /// The writers of some keys.
 pub struct Writers {
-    slots: Slots,
+    /// Where a key's writers are.
+    slots: FxHashMap<u32, u32>,
     starts: Vec<u32>,
     by_number: Vec<u32>,
     by_place: Vec<u32>,
-}
-
-/// Where a key's writers are.
-enum Slots {
-    /// At the place of the key itself.
-    AllKeys,
-    Some(FxHashMap<u32, u32>),
 }
 
 /// A bit a key.
@@ -34,12 +28,11 @@ impl KeySet {
 }
 
 impl Writers {
-    /// The writers of `keys`, by number; by place too if an order is given, which may leave
-    /// transactions out.
+    /// The writers of `keys`, by number; by place too if the places of an order are given.
     pub fn of_keys(
         observed: &Observed<'_>,
         keys: impl Iterator<Item = u32>,
-        order: Option<&[u32]>,
+        place: Option<&[u32]>,
     ) -> Writers {
         let mut slots = FxHashMap::default();
         let mut set = KeySet {
@@ -62,70 +55,28 @@ impl Writers {
         for slot in 1..starts.len() {
             starts[slot] += starts[slot - 1];
         }
-        let (by_number, _) = group(&found, &starts);
+        let by_number = group(&found, &starts);
         let mut by_place = Vec::new();
-        if let Some(order) = order {
-            let placed = order.iter().map(|&txn| TxnId(txn));
-            let found = writes_of(observed, &set, &slots, placed);
-            let (grouped, ends) = group(&found, &starts);
-            by_place = grouped;
+        if let Some(place) = place {
+            by_place = by_number.clone();
             for slot in 0..slots.len() {
-                // Transactions that the order leaves out leave free places at the end.
-                by_place[ends[slot] as usize..starts[slot + 1] as usize].fill(u32::MAX);
+                let range = starts[slot] as usize..starts[slot + 1] as usize;
+                by_place[range].sort_unstable_by_key(|&txn| place[txn as usize]);
             }
         }
         Writers {
-            slots: Slots::Some(slots),
+            slots,
             starts,
             by_number,
             by_place,
         }
     }
 
-    /// The writers of all keys, by number.
-    pub fn of_all_keys(observed: &Observed<'_>) -> Writers {
-        let taken = observed
-            .history
-            .txn_ids()
-            .filter(|txn| observed.taken[txn.index()]);
-        let mut starts = vec![0u32; observed.history.keys().limit() + 1];
-        for txn in taken.clone() {
-            for (_, key) in observed.writes(txn) {
-                starts[key.index() + 1] += 1;
-            }
-        }
-        for slot in 1..starts.len() {
-            starts[slot] += starts[slot - 1];
-        }
-        let mut by_number = vec![0u32; starts[starts.len() - 1] as usize];
-        let mut next = starts.clone();
-        for txn in taken {
-            for (_, key) in observed.writes(txn) {
-                by_number[next[key.index()] as usize] = txn.0;
-                next[key.index()] += 1;
-            }
-        }
-        Writers {
-            slots: Slots::AllKeys,
-            starts,
-            by_number,
-            by_place: Vec::new(),
-        }
-    }
-
-    /// Whether these are the writers of all keys.
-    pub fn are_of_all_keys(&self) -> bool {
-        matches!(self.slots, Slots::AllKeys)
-    }
-
     fn range(&self, key: u32) -> std::ops::Range<usize> {
-        let slot = match &self.slots {
-            Slots::AllKeys => key as usize,
-            Slots::Some(slots) => match slots.get(&key) {
-                Some(&slot) => slot as usize,
-                None => return 0..0,
-            },
+        let Some(&slot) = self.slots.get(&key) else {
+            return 0..0;
         };
+        let slot = slot as usize;
         self.starts[slot] as usize..self.starts[slot + 1] as usize
     }
 
@@ -175,13 +126,13 @@ fn writes_of(
     found
 }
 
-/// Sorts writes by slot, keeping their order within one; returns also where each slot ends.
-fn group(found: &[(u32, u32)], starts: &[u32]) -> (Vec<u32>, Vec<u32>) {
+/// Sorts writes by slot, keeping their order within one.
+fn group(found: &[(u32, u32)], starts: &[u32]) -> Vec<u32> {
     let mut next = starts.to_vec();
     let mut grouped = vec![0u32; starts.last().map_or(0, |&end| end as usize)];
     for &(slot, txn) in found {
         grouped[next[slot as usize] as usize] = txn;
         next[slot as usize] += 1;
     }
-    (grouped, next)
+    grouped
 }

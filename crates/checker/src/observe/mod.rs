@@ -161,6 +161,15 @@ impl Observed<'_> {
         }
     }
 
+    /// The taken transaction before `txn` in its session.
+    pub fn session_predecessor(&self, txn: u32) -> Option<u32> {
+        let session = self.history.session_of(TxnId(txn));
+        let start = self.history.session_txns(session).start;
+        (start..txn)
+            .rev()
+            .find(|&before| self.taken[before as usize])
+    }
+
     /// The external reads of a transaction that returned another transaction's version: the
     /// operation, the key and the writer. Reads of initial versions are not among them.
     pub fn reads(&self, txn: TxnId) -> impl Iterator<Item = (OpId, KeyId, TxnId)> + '_ {

@@ -1,0 +1,260 @@
+//! Stale reads under causality: which writers of the key, later than the version read, happen
+//! before the reader.
+//!
+//! Mostly the versions in question are near the reader, and a walk along the order knows the
+//! ancestors of each transaction among the last few thousand (`ancestors`). For the readers with an
+//! older version in question clocks tell: all rows where they fit, else a walk that keeps few. With
+//! few such readers, or so many sessions that clocks are impossible, the reader's ancestors are
+//! searched back to the oldest version in question.
+//!
+//! Cost: linear, with up to 128 words for each read (near); O(sessions) for each read (clocks); a
+//! search is as long as the order between the oldest version in question and the reader.
+
+use crate::Budget;
+use crate::ancestors::{Ancestors, WIDTH_MAX};
+use crate::budget::Limit;
+use crate::clocks::{self, AllRows};
+use crate::observe::Observed;
+use crate::order::StaleRead;
+use crate::stale::Search;
+use history::TxnId;
+
+/// What is kept from round to round.
+pub struct Causality<'a> {
+    observed: &'a Observed<'a>,
+    rows: Option<AllRows>,
+}
+
+/// A reader with versions in question, and the places of the oldest one and of itself.
+#[derive(Clone, Copy)]
+struct Asked<'s> {
+    stale: &'s [StaleRead],
+    oldest: usize,
+    at: usize,
+}
+
+/// A search is worth so many entries of clock rows; a few are always worth a try. One that finds
+/// more ancestors than this is given up for clocks.
+const ROW_ENTRIES_A_SEARCH: usize = 8192;
+const FEW_SEARCHES: usize = 2;
+const ANCESTORS_MAX: usize = 4096;
+
+/// A window longer than this many sessions is not walked: each session is asked for its last
+/// writer instead.
+const LONG_WINDOW: usize = 8;
+
+impl<'a> Causality<'a> {
+    pub fn new(observed: &'a Observed<'a>) -> Causality<'a> {
+        Causality {
+            observed,
+            rows: None,
+        }
+    }
+
+    /// Finds what the stale reads of all readers force.
+    pub fn all<'s>(
+        &mut self,
+        order: &[u32],
+        groups: impl Iterator<Item = &'s [StaleRead]>,
+        budget: &Budget<'_>,
+        search: &mut Search<'_, '_>,
+    ) -> Result<(), Limit> {
+        let (mut near, mut far) = (Vec::new(), Vec::new());
+        for stale in groups {
+            let candidates = stale
+                .iter()
+                .filter_map(|read| search.candidates(read).first());
+            let places = candidates.map(|&first| search.place[first as usize] as usize);
+            let at = search.place[stale[0].reader as usize] as usize;
+            let Some(oldest) = places.min() else { continue };
+            let asked = Asked { stale, oldest, at };
+            if at - oldest < WIDTH_MAX {
+                near.push(asked);
+            } else {
+                far.push(asked);
+            }
+        }
+        near_readers(self.observed, order, &near, budget, search)?;
+        self.far_readers(order, &far, budget, search)
+    }
+
+    fn far_readers(
+        &mut self,
+        order: &[u32],
+        far: &[Asked<'_>],
+        budget: &Budget<'_>,
+        search: &mut Search<'_, '_>,
+    ) -> Result<(), Limit> {
+        let history = self.observed.history;
+        let mut rest = far;
+        if self.rows.is_none() {
+            let affordable = clocks::affordable(self.observed);
+            let worth = history.txn_count() * history.session_count() / ROW_ENTRIES_A_SEARCH;
+            let limit = match affordable {
+                false => usize::MAX,
+                true if far.len() <= worth.max(FEW_SEARCHES) => ANCESTORS_MAX,
+                true => 0,
+            };
+            while let Some((asked, others)) = rest.split_first() {
+                budget.check("stale reads")?;
+                let floor = asked.oldest.checked_sub(1).map(|place| place as u32);
+                search.visible.begin(asked.stale[0].reader);
+                if limit == 0 || !search.visible.search_ancestors(search.place, floor, limit) {
+                    break;
+                }
+                for read in asked.stale {
+                    let candidates = search.candidates(read).iter().rev().copied();
+                    let seen = candidates.filter(|&t2| search.visible.found_ancestor(t2));
+                    let seen = last_of_each_session(self.observed, seen);
+                    seen.into_iter().for_each(|t2| search.add(*read, t2));
+                }
+                rest = others;
+            }
+            if rest.is_empty() {
+                return Ok(());
+            }
+            self.rows = AllRows::new(self.observed, order);
+        }
+        if let Some(rows) = &self.rows {
+            for asked in rest {
+                by_row(asked, rows.row(asked.stale[0].reader), search);
+            }
+            return Ok(());
+        }
+        let last = rest[rest.len() - 1].at;
+        let mut rest = rest.iter();
+        let mut next = rest.next();
+        clocks::walk(
+            self.observed,
+            &order[..=last],
+            None,
+            budget,
+            |txn, row, _| {
+                if let Some(asked) = next
+                    && asked.stale[0].reader == txn
+                {
+                    by_row(asked, row, search);
+                    next = rest.next();
+                }
+            },
+        )
+    }
+}
+
+/// Answers for readers with near versions by a walk over the stretches of the order they need.
+fn near_readers(
+    observed: &Observed<'_>,
+    order: &[u32],
+    near: &[Asked<'_>],
+    budget: &Budget<'_>,
+    search: &mut Search<'_, '_>,
+) -> Result<(), Limit> {
+    let Some(distance) = near.iter().map(|asked| asked.at - asked.oldest).max() else {
+        return Ok(());
+    };
+    let place = search.place;
+    let mut ancestors = Ancestors::new(observed, place, distance);
+    let mut rest = near;
+    for (start, count) in stretches(near) {
+        budget.check("stale reads")?;
+        ancestors.restart(start);
+        let (mine, others) = rest.split_at(count);
+        rest = others;
+        let mut at = start;
+        for asked in mine {
+            while at <= asked.at {
+                ancestors.step(order[at], at);
+                at += 1;
+            }
+            search.visible.turn_to(asked.stale[0].reader);
+            for read in asked.stale {
+                by_ancestors(read, &mut ancestors, search);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Newest first; what happens before a writer already found adds nothing.
+fn by_ancestors(read: &StaleRead, ancestors: &mut Ancestors<'_>, search: &mut Search<'_, '_>) {
+    ancestors.uncover();
+    let mut seen = Vec::new();
+    for &t2 in search.candidates(read).iter().rev() {
+        let place = search.place[t2 as usize];
+        if ancestors.contain(place) && !ancestors.covered(place) {
+            ancestors.cover(place);
+            seen.push(t2);
+        }
+    }
+    seen.into_iter().for_each(|t2| search.add(*read, t2));
+}
+
+/// Where the walk has to start, and for how many readers it goes on from there without a gap.
+fn stretches(near: &[Asked<'_>]) -> Vec<(usize, usize)> {
+    let mut found: Vec<(usize, usize)> = Vec::new();
+    for asked in near.iter().rev() {
+        match found.last_mut() {
+            Some((start, count)) if asked.at >= *start => {
+                *start = asked.oldest.min(*start);
+                *count += 1;
+            }
+            _ => found.push((asked.oldest, 1)),
+        }
+    }
+    found.reverse();
+    found
+}
+
+/// By the clock row of the reader.
+fn by_row(asked: &Asked<'_>, row: &[u32], search: &mut Search<'_, '_>) {
+    let history = search.observed.history;
+    search.visible.turn_to(asked.stale[0].reader);
+    for read in asked.stale {
+        let candidates = search.candidates(read);
+        let (Some(&first), Some(&last)) = (candidates.first(), candidates.last()) else {
+            continue;
+        };
+        let seen = if candidates.len() <= LONG_WINDOW * row.len() {
+            let newest = candidates.iter().rev().copied();
+            let seen = newest.filter(|&t2| row[history.session_of(TxnId(t2)).index()] > t2);
+            last_of_each_session(search.observed, seen)
+        } else {
+            let places = search.place[first as usize]..=search.place[last as usize];
+            let mut seen = last_of_sessions(read, row, search);
+            seen.retain(|&t2| places.contains(&search.place[t2 as usize]));
+            seen
+        };
+        seen.into_iter().for_each(|t2| search.add(*read, t2));
+    }
+}
+
+/// The last writer of the key in each session that happens before the reader.
+fn last_of_sessions(read: &StaleRead, row: &[u32], search: &Search<'_, '_>) -> Vec<u32> {
+    let history = search.observed.history;
+    let last = |session| {
+        let txns = history.session_txns(session);
+        let is_own = txns.contains(&read.reader);
+        let limit = if is_own {
+            read.reader
+        } else {
+            row[session.index()].min(txns.end)
+        };
+        search.last_in_session(read, txns.start, limit)
+    };
+    history.sessions().filter_map(last).collect()
+}
+
+/// Of transactions from the newest on, the first of each session.
+fn last_of_each_session(observed: &Observed<'_>, newest: impl Iterator<Item = u32>) -> Vec<u32> {
+    let session_of = |txn: u32| observed.history.session_of(TxnId(txn));
+    let mut kept: Vec<u32> = Vec::new();
+    for txn in newest {
+        if !kept
+            .iter()
+            .any(|&other| session_of(other) == session_of(txn))
+        {
+            kept.push(txn);
+        }
+    }
+    kept
+}
