@@ -17,7 +17,7 @@ use crate::clocks::{self, AllRows};
 use crate::observe::Observed;
 use crate::order::StaleRead;
 use crate::stale::Search;
-use history::TxnId;
+use history::{SessionId, TxnId};
 
 /// What is kept from round to round.
 pub struct Causality<'a> {
@@ -38,6 +38,9 @@ struct Asked<'s> {
 const ROW_ENTRIES_A_SEARCH: usize = 8192;
 const FEW_SEARCHES: usize = 2;
 const ANCESTORS_MAX: usize = 4096;
+
+/// With so few sessions clocks cost less than anything else.
+const FEW_SESSIONS: usize = 128;
 
 /// A window longer than this many sessions is not walked: each session is asked for its last
 /// writer instead.
@@ -60,6 +63,10 @@ impl<'a> Causality<'a> {
         search: &mut Search<'_, '_>,
     ) -> Result<(), Limit> {
         let (mut near, mut far) = (Vec::new(), Vec::new());
+        let few_sessions = self.observed.history.session_count() <= FEW_SESSIONS;
+        if few_sessions && self.rows.is_none() {
+            self.rows = AllRows::new(self.observed, order);
+        }
         for stale in groups {
             let candidates = stale
                 .iter()
@@ -68,7 +75,7 @@ impl<'a> Causality<'a> {
             let at = search.place[stale[0].reader as usize] as usize;
             let Some(oldest) = places.min() else { continue };
             let asked = Asked { stale, oldest, at };
-            if at - oldest < WIDTH_MAX {
+            if at - oldest < WIDTH_MAX && self.rows.is_none() {
                 near.push(asked);
             } else {
                 far.push(asked);
@@ -90,6 +97,7 @@ impl<'a> Causality<'a> {
         if self.rows.is_none() {
             let affordable = clocks::affordable(self.observed);
             let worth = history.txn_count() * history.session_count() / ROW_ENTRIES_A_SEARCH;
+            // Once many are far, clocks answer for all of them in this round and the next.
             let limit = match affordable {
                 false => usize::MAX,
                 true if far.len() <= worth.max(FEW_SEARCHES) => ANCESTORS_MAX,
@@ -117,7 +125,10 @@ impl<'a> Causality<'a> {
         }
         if let Some(rows) = &self.rows {
             for asked in rest {
-                by_row(asked, rows.row(asked.stale[0].reader), search);
+                let reader = asked.stale[0].reader;
+                let start = |session| history.session_txns(SessionId(session as u32)).start;
+                let limit = |session| start(session) + rows.count(reader, session);
+                by_clock(asked, &limit, search);
             }
             return Ok(());
         }
@@ -133,7 +144,7 @@ impl<'a> Causality<'a> {
                 if let Some(asked) = next
                     && asked.stale[0].reader == txn
                 {
-                    by_row(asked, row, search);
+                    by_clock(asked, &|session| row[session], search);
                     next = rest.next();
                 }
             },
@@ -205,8 +216,9 @@ fn stretches(near: &[Asked<'_>]) -> Vec<(usize, usize)> {
     found
 }
 
-/// By the clock row of the reader.
-fn by_row(asked: &Asked<'_>, row: &[u32], search: &mut Search<'_, '_>) {
+/// By the clock of the reader: for each session, one more than the last transaction that happens
+/// before it.
+fn by_clock(asked: &Asked<'_>, clock: &impl Fn(usize) -> u32, search: &mut Search<'_, '_>) {
     let history = search.observed.history;
     search.visible.turn_to(asked.stale[0].reader);
     for read in asked.stale {
@@ -214,13 +226,13 @@ fn by_row(asked: &Asked<'_>, row: &[u32], search: &mut Search<'_, '_>) {
         let (Some(&first), Some(&last)) = (candidates.first(), candidates.last()) else {
             continue;
         };
-        let seen = if candidates.len() <= LONG_WINDOW * row.len() {
+        let seen = if candidates.len() <= LONG_WINDOW * history.session_count() {
             let newest = candidates.iter().rev().copied();
-            let seen = newest.filter(|&t2| row[history.session_of(TxnId(t2)).index()] > t2);
+            let seen = newest.filter(|&t2| clock(history.session_of(TxnId(t2)).index()) > t2);
             last_of_each_session(search.observed, seen)
         } else {
             let places = search.place[first as usize]..=search.place[last as usize];
-            let mut seen = last_of_sessions(read, row, search);
+            let mut seen = last_of_sessions(read, clock, search);
             seen.retain(|&t2| places.contains(&search.place[t2 as usize]));
             seen
         };
@@ -229,7 +241,11 @@ fn by_row(asked: &Asked<'_>, row: &[u32], search: &mut Search<'_, '_>) {
 }
 
 /// The last writer of the key in each session that happens before the reader.
-fn last_of_sessions(read: &StaleRead, row: &[u32], search: &Search<'_, '_>) -> Vec<u32> {
+fn last_of_sessions(
+    read: &StaleRead,
+    clock: &impl Fn(usize) -> u32,
+    search: &Search<'_, '_>,
+) -> Vec<u32> {
     let history = search.observed.history;
     let last = |session| {
         let txns = history.session_txns(session);
@@ -237,7 +253,7 @@ fn last_of_sessions(read: &StaleRead, row: &[u32], search: &Search<'_, '_>) -> V
         let limit = if is_own {
             read.reader
         } else {
-            row[session.index()].min(txns.end)
+            clock(session.index()).min(txns.end)
         };
         search.last_in_session(read, txns.start, limit)
     };

@@ -155,9 +155,16 @@ pub fn walk<'a>(
 }
 
 /// All rows at once, for histories small enough: rounds that ask again need no second walk.
-pub struct AllRows {
-    width: usize,
-    rows: Vec<u32>,
+///
+/// An entry counts the transactions of a session that happen before (or are) the row's own, in as
+/// few bytes as the longest session needs.
+pub enum AllRows {
+    /// For sessions of up to 255 transactions.
+    Bytes(RowsOf<u8>),
+    /// For sessions of up to 65 535 transactions.
+    Shorts(RowsOf<u16>),
+    /// For all others.
+    Words(RowsOf<u32>),
 }
 
 /// The most memory that [`AllRows`] may take.
@@ -166,46 +173,119 @@ const ALL_ROWS_BYTES_MAX: usize = 512 << 20;
 impl AllRows {
     /// The rows of every transaction of an order that extends so ∪ wr; `None` if they are too many.
     pub fn new(observed: &Observed<'_>, order: &[u32]) -> Option<AllRows> {
-        let history = observed.history;
-        let width = history.session_count();
-        if width * history.txn_count() * 4 > ALL_ROWS_BYTES_MAX {
+        let entry_bytes = entry_bytes(observed);
+        if all_rows_bytes(observed) > ALL_ROWS_BYTES_MAX {
             return None;
         }
-        let mut all = AllRows {
+        Some(match entry_bytes {
+            1 => AllRows::Bytes(RowsOf::new(observed, order)),
+            2 => AllRows::Shorts(RowsOf::new(observed, order)),
+            _ => AllRows::Words(RowsOf::new(observed, order)),
+        })
+    }
+
+    /// How many transactions of a session happen before (or are) `txn`.
+    #[inline]
+    pub fn count(&self, txn: u32, session: usize) -> u32 {
+        match self {
+            AllRows::Bytes(rows) => rows.row(txn)[session].into(),
+            AllRows::Shorts(rows) => rows.row(txn)[session].into(),
+            AllRows::Words(rows) => rows.row(txn)[session],
+        }
+    }
+}
+
+fn entry_bytes(observed: &Observed<'_>) -> usize {
+    let history = observed.history;
+    let lengths = history.sessions().map(|s| history.session_txns(s).len());
+    match lengths.max().unwrap_or(0) {
+        0..=0xFF => 1,
+        0x100..=0xFFFF => 2,
+        _ => 4,
+    }
+}
+
+/// The memory that [`AllRows`] would take.
+pub fn all_rows_bytes(observed: &Observed<'_>) -> usize {
+    let history = observed.history;
+    history.session_count() * history.txn_count() * entry_bytes(observed)
+}
+
+/// A count of transactions.
+pub trait Count: Copy + Ord + Default + Into<u32> {
+    /// A count known to fit.
+    fn of(count: u32) -> Self;
+}
+
+impl Count for u8 {
+    fn of(count: u32) -> u8 {
+        count as u8
+    }
+}
+
+impl Count for u16 {
+    fn of(count: u32) -> u16 {
+        count as u16
+    }
+}
+
+impl Count for u32 {
+    fn of(count: u32) -> u32 {
+        count
+    }
+}
+
+/// All rows, with entries of one size.
+pub struct RowsOf<C> {
+    width: usize,
+    rows: Vec<C>,
+}
+
+impl<C: Count> RowsOf<C> {
+    fn new(observed: &Observed<'_>, order: &[u32]) -> RowsOf<C> {
+        let history = observed.history;
+        let width = history.session_count();
+        let mut all = RowsOf {
             width,
-            rows: vec![0; width * history.txn_count()],
+            rows: vec![C::default(); width * history.txn_count()],
+        };
+        // One more than the place of a transaction in its session.
+        let count = |txn: u32| {
+            let session = history.session_of(TxnId(txn));
+            let count = txn + 1 - history.session_txns(session).start;
+            (session.index(), C::of(count))
         };
         let mut last: Vec<Option<u32>> = vec![None; width];
-        let mut row = vec![0u32; width];
+        let mut row = vec![C::default(); width];
         for &txn in order {
-            let session = history.session_of(TxnId(txn)).index();
+            let (session, own) = count(txn);
             match last[session] {
                 Some(before) => row.copy_from_slice(all.row(before)),
-                None => row.fill(0),
+                None => row.fill(C::default()),
             }
             for &writer in &observed.links[history.op_range(TxnId(txn))] {
                 if !Link::is_txn(writer) {
                     continue;
                 }
-                if row[history.session_of(TxnId(writer)).index()] <= writer {
+                let (session, needed) = count(writer);
+                if row[session] < needed {
                     join(&mut row, all.row(writer));
                 }
             }
-            row[session] = txn + 1;
+            row[session] = own;
             all.rows[txn as usize * width..][..width].copy_from_slice(&row);
             last[session] = Some(txn);
         }
-        Some(all)
+        all
     }
 
-    /// The row of a transaction.
-    pub fn row(&self, txn: u32) -> &[u32] {
+    fn row(&self, txn: u32) -> &[C] {
         &self.rows[txn as usize * self.width..][..self.width]
     }
 }
 
 #[inline]
-fn join(row: &mut [u32], other: &[u32]) {
+fn join<C: Count>(row: &mut [C], other: &[C]) {
     for (mine, theirs) in row.iter_mut().zip(other) {
         *mine = (*mine).max(*theirs);
     }
