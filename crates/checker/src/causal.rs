@@ -67,6 +67,11 @@ impl<'a> Causality<'a> {
         if few_sessions && self.rows.is_none() {
             self.rows = AllRows::new(self.observed, order);
         }
+        if let Some(rows) = &self.rows {
+            budget.check("stale reads")?;
+            groups.for_each(|stale| by_row(stale, rows, search));
+            return Ok(());
+        }
         for stale in groups {
             let candidates = stale
                 .iter()
@@ -75,7 +80,7 @@ impl<'a> Causality<'a> {
             let at = search.place[stale[0].reader as usize] as usize;
             let Some(oldest) = places.min() else { continue };
             let asked = Asked { stale, oldest, at };
-            if at - oldest < WIDTH_MAX && self.rows.is_none() {
+            if at - oldest < WIDTH_MAX {
                 near.push(asked);
             } else {
                 far.push(asked);
@@ -85,6 +90,38 @@ impl<'a> Causality<'a> {
         self.far_readers(order, &far, budget, search)
     }
 
+    /// Answers for few readers, or without clocks, by searches; returns the readers that are left
+    /// to clocks.
+    fn search_far<'f, 's>(
+        &self,
+        far: &'f [Asked<'s>],
+        budget: &Budget<'_>,
+        search: &mut Search<'_, '_>,
+    ) -> Result<&'f [Asked<'s>], Limit> {
+        let history = self.observed.history;
+        let worth = history.txn_count() * history.session_count() / ROW_ENTRIES_A_SEARCH;
+        let limit = match clocks::affordable(self.observed) {
+            false => usize::MAX,
+            true if far.len() <= worth.max(FEW_SEARCHES) => ANCESTORS_MAX,
+            true => return Ok(far),
+        };
+        for (count, asked) in far.iter().enumerate() {
+            budget.check("stale reads")?;
+            let floor = asked.oldest.checked_sub(1).map(|place| place as u32);
+            search.visible.begin(asked.stale[0].reader);
+            if !search.visible.search_ancestors(search.place, floor, limit) {
+                return Ok(&far[count..]);
+            }
+            for read in asked.stale {
+                let candidates = search.candidates(read).iter().rev().copied();
+                let seen = candidates.filter(|&t2| search.visible.found_ancestor(t2));
+                let seen = last_of_each_session(self.observed, seen);
+                add_all(read, seen, search);
+            }
+        }
+        Ok(&[])
+    }
+
     fn far_readers(
         &mut self,
         order: &[u32],
@@ -92,44 +129,14 @@ impl<'a> Causality<'a> {
         budget: &Budget<'_>,
         search: &mut Search<'_, '_>,
     ) -> Result<(), Limit> {
-        let history = self.observed.history;
-        let mut rest = far;
-        if self.rows.is_none() {
-            let affordable = clocks::affordable(self.observed);
-            let worth = history.txn_count() * history.session_count() / ROW_ENTRIES_A_SEARCH;
-            // Once many are far, clocks answer for all of them in this round and the next.
-            let limit = match affordable {
-                false => usize::MAX,
-                true if far.len() <= worth.max(FEW_SEARCHES) => ANCESTORS_MAX,
-                true => 0,
-            };
-            while let Some((asked, others)) = rest.split_first() {
-                budget.check("stale reads")?;
-                let floor = asked.oldest.checked_sub(1).map(|place| place as u32);
-                search.visible.begin(asked.stale[0].reader);
-                if limit == 0 || !search.visible.search_ancestors(search.place, floor, limit) {
-                    break;
-                }
-                for read in asked.stale {
-                    let candidates = search.candidates(read).iter().rev().copied();
-                    let seen = candidates.filter(|&t2| search.visible.found_ancestor(t2));
-                    let seen = last_of_each_session(self.observed, seen);
-                    seen.into_iter().for_each(|t2| search.add(*read, t2));
-                }
-                rest = others;
-            }
-            if rest.is_empty() {
-                return Ok(());
-            }
-            self.rows = AllRows::new(self.observed, order);
+        let rest = self.search_far(far, budget, search)?;
+        if rest.is_empty() {
+            return Ok(());
         }
+        self.rows = AllRows::new(self.observed, order);
         if let Some(rows) = &self.rows {
-            for asked in rest {
-                let reader = asked.stale[0].reader;
-                let start = |session| history.session_txns(SessionId(session as u32)).start;
-                let limit = |session| start(session) + rows.count(reader, session);
-                by_clock(asked, &limit, search);
-            }
+            let all = rest.iter();
+            all.for_each(|asked| by_row(asked.stale, rows, search));
             return Ok(());
         }
         let last = rest[rest.len() - 1].at;
@@ -144,7 +151,7 @@ impl<'a> Causality<'a> {
                 if let Some(asked) = next
                     && asked.stale[0].reader == txn
                 {
-                    by_clock(asked, &|session| row[session], search);
+                    by_clock(asked.stale, &|session| row[session], search);
                     next = rest.next();
                 }
             },
@@ -177,7 +184,6 @@ fn near_readers(
                 ancestors.step(order[at], at);
                 at += 1;
             }
-            search.visible.turn_to(asked.stale[0].reader);
             for read in asked.stale {
                 by_ancestors(read, &mut ancestors, search);
             }
@@ -197,7 +203,7 @@ fn by_ancestors(read: &StaleRead, ancestors: &mut Ancestors<'_>, search: &mut Se
             seen.push(t2);
         }
     }
-    seen.into_iter().for_each(|t2| search.add(*read, t2));
+    add_all(read, seen, search);
 }
 
 /// Where the walk has to start, and for how many readers it goes on from there without a gap.
@@ -216,12 +222,19 @@ fn stretches(near: &[Asked<'_>]) -> Vec<(usize, usize)> {
     found
 }
 
+/// By one of all clock rows.
+fn by_row(stale: &[StaleRead], rows: &AllRows, search: &mut Search<'_, '_>) {
+    let history = search.observed.history;
+    let start = |session| history.session_txns(SessionId(session as u32)).start;
+    let clock = |session| start(session) + rows.count(stale[0].reader, session);
+    by_clock(stale, &clock, search);
+}
+
 /// By the clock of the reader: for each session, one more than the last transaction that happens
 /// before it.
-fn by_clock(asked: &Asked<'_>, clock: &impl Fn(usize) -> u32, search: &mut Search<'_, '_>) {
+fn by_clock(stale: &[StaleRead], clock: &impl Fn(usize) -> u32, search: &mut Search<'_, '_>) {
     let history = search.observed.history;
-    search.visible.turn_to(asked.stale[0].reader);
-    for read in asked.stale {
+    for read in stale {
         let candidates = search.candidates(read);
         let (Some(&first), Some(&last)) = (candidates.first(), candidates.last()) else {
             continue;
@@ -236,7 +249,7 @@ fn by_clock(asked: &Asked<'_>, clock: &impl Fn(usize) -> u32, search: &mut Searc
             seen.retain(|&t2| places.contains(&search.place[t2 as usize]));
             seen
         };
-        seen.into_iter().for_each(|t2| search.add(*read, t2));
+        add_all(read, seen, search);
     }
 }
 
@@ -273,4 +286,11 @@ fn last_of_each_session(observed: &Observed<'_>, newest: impl Iterator<Item = u3
         }
     }
     kept
+}
+
+fn add_all(read: &StaleRead, seen: Vec<u32>, search: &mut Search<'_, '_>) {
+    if !seen.is_empty() {
+        search.visible.turn_to(read.reader);
+        seen.into_iter().for_each(|t2| search.add(*read, t2));
+    }
 }

@@ -50,7 +50,7 @@ impl<'a> StaleReads<'a> {
         stale: &[StaleRead],
         budget: &Budget<'_>,
     ) -> Result<Contradictions, Limit> {
-        let writers = self.writers(place, stale);
+        let writers = self.writers((order, place), stale);
         let mut search = Search {
             observed: self.observed,
             place,
@@ -75,7 +75,7 @@ impl<'a> StaleReads<'a> {
     }
 
     /// The writers of keys with several versions in question.
-    fn writers(&self, place: &[u32], stale: &[StaleRead]) -> Writers {
+    fn writers(&self, order: (&[u32], &[u32]), stale: &[StaleRead]) -> Writers {
         if self.rule == Rule::ReadCommitted {
             return Writers::of_keys(self.observed, std::iter::empty(), None);
         }
@@ -86,7 +86,7 @@ impl<'a> StaleReads<'a> {
             .iter()
             .filter(|read| looked_up || read.between == StaleRead::SEVERAL)
             .map(|read| keys[read.op as usize].0);
-        Writers::of_keys(self.observed, several, in_window.then_some(place))
+        Writers::of_keys(self.observed, several, in_window.then_some(order))
     }
 }
 
@@ -104,6 +104,9 @@ pub struct Search<'s, 'a> {
 
 /// In a transaction up to this size a linear search beats a table.
 const SMALL: usize = 64;
+
+/// So many transactions of a session are looked through before its writers are looked up.
+const NEIGHBOURS_MAX: usize = 8;
 
 impl Search<'_, '_> {
     /// All stale reads of one reader.
@@ -138,7 +141,7 @@ impl Search<'_, '_> {
         }
         let (after, before) = (self.place_read(read), self.place[read.reader as usize]);
         let key = self.key(read);
-        self.writers.between(key, self.place, after, before)
+        self.writers.between(key, after, before)
     }
 
     /// The last writer of a read's key in a session (given by its first transaction) before
@@ -195,6 +198,38 @@ impl Search<'_, '_> {
         }
     }
 
+    /// For read-atomic: the last writer of the key in the own session, if it comes after the
+    /// version read. The few transactions of the session that do are looked through.
+    fn session_writer(&mut self, read: StaleRead) {
+        let history = self.observed.history;
+        let session = history.session_txns(history.session_of(TxnId(read.reader)));
+        let oldest = self.place_read(&read);
+        let key = self.key(&read);
+        for (count, t2) in (session.start..read.reader).rev().enumerate() {
+            if oldest.is_some_and(|oldest| self.place[t2 as usize] <= oldest) {
+                return;
+            }
+            let range = history.op_range(TxnId(t2));
+            if count == NEIGHBOURS_MAX || range.len() > SMALL {
+                let last = self.last_in_session(&read, session.start, t2 + 1);
+                let is_after =
+                    |&t2: &u32| oldest.is_none_or(|oldest| self.place[t2 as usize] > oldest);
+                if let Some(t2) = last.filter(is_after) {
+                    self.visible.turn_to(read.reader);
+                    self.add(read, t2);
+                }
+                return;
+            }
+            let keys = &history.ops().keys[range.clone()];
+            let mut ops = keys.iter().zip(&self.observed.links[range]);
+            let writes = ops.any(|(other, &link)| other.0 == key && link == Link::WRITE);
+            if writes && self.observed.taken[t2 as usize] {
+                self.visible.turn_to(read.reader);
+                return self.add(read, t2);
+            }
+        }
+    }
+
     fn look_up_session(&mut self, stale: StaleRead) {
         let history = self.observed.history;
         let session = history.session_txns(history.session_of(TxnId(stale.reader)));
@@ -243,16 +278,19 @@ impl Search<'_, '_> {
             return;
         }
         let reader = stale[0].reader;
-        self.visible.turn_to(reader);
         if self.visible.rule() == Rule::ReadAtomic {
             for at in 0..self.several.len() {
-                self.look_up_session(self.several[at]);
+                self.session_writer(self.several[at]);
             }
         }
         let oldest = self.several.iter().map(|read| self.place_read(read)).min();
         let oldest = oldest.flatten();
         let place = self.place;
         let is_after = |t2: u32| oldest.is_none_or(|oldest| place[t2 as usize] > oldest);
+        let links = &self.observed.links[self.observed.history.op_range(TxnId(reader))];
+        if !links.iter().any(|&t2| Link::is_txn(t2) && is_after(t2)) {
+            return;
+        }
         let ops = self.several.iter().map(|read| read.op as usize);
         let found = &mut self.found;
         self.direct

@@ -1,54 +1,97 @@
 //! Who wrote a key: for a set of keys, the taken transactions that write each, sorted by number
 //! (so grouped by session, in session order) and by place in an order.
 //!
-//! Cost: one scan of the writes for each of the two.
+//! Cost: one scan of the writes, and a sort of the places of each key.
 
 use crate::observe::Observed;
-use history::TxnId;
+use history::KeyId;
 use rustc_hash::FxHashMap;
 
 /// The writers of some keys.
 pub struct Writers {
-    /// Where a key's writers are.
-    slots: FxHashMap<u32, u32>,
+    slots: Slots,
     starts: Vec<u32>,
     by_number: Vec<u32>,
+    /// The places of the writers, and the writers at these places.
+    places: Vec<u32>,
     by_place: Vec<u32>,
 }
 
-/// A bit a key.
-struct KeySet {
-    words: Vec<u64>,
+/// Where a key's writers are.
+enum Slots {
+    /// By key; [`NO_SLOT`] for keys that were not asked for.
+    Direct(Vec<u32>),
+    /// For so many keys that a word for each would be too much.
+    Hashed {
+        asked: Vec<u64>,
+        slots: FxHashMap<u32, u32>,
+    },
 }
 
-impl KeySet {
-    fn contains(&self, key: u32) -> bool {
-        self.words[key as usize / 64] >> (key % 64) & 1 == 1
+const NO_SLOT: u32 = u32::MAX;
+
+impl Slots {
+    /// Numbers the keys, and returns how many there are.
+    fn new(observed: &Observed<'_>, keys: impl Iterator<Item = u32>) -> (Slots, usize) {
+        let limit = observed.history.keys().limit();
+        let mut count = 0;
+        if limit <= observed.history.op_count() {
+            let mut slots = vec![NO_SLOT; limit];
+            for key in keys {
+                let slot = &mut slots[key as usize];
+                if *slot == NO_SLOT {
+                    *slot = count;
+                    count += 1;
+                }
+            }
+            return (Slots::Direct(slots), count as usize);
+        }
+        let mut asked = vec![0; limit.div_ceil(64)];
+        let mut slots = FxHashMap::default();
+        for key in keys {
+            let next = slots.len() as u32;
+            slots.entry(key).or_insert(next);
+            asked[key as usize / 64] |= 1 << (key % 64);
+        }
+        let count = slots.len();
+        (Slots::Hashed { asked, slots }, count)
+    }
+
+    #[inline]
+    fn get(&self, key: u32) -> Option<usize> {
+        match self {
+            Slots::Direct(slots) => {
+                let slot = slots[key as usize];
+                (slot != NO_SLOT).then_some(slot as usize)
+            }
+            Slots::Hashed { asked, slots } => {
+                if asked[key as usize / 64] >> (key % 64) & 1 == 0 {
+                    return None;
+                }
+                slots.get(&key).map(|&slot| slot as usize)
+            }
+        }
     }
 }
 
 impl Writers {
-    /// The writers of `keys`, by number; by place too if the places of an order are given.
+    /// The writers of `keys`, by number; by place too if an order and its places are given.
     pub fn of_keys(
         observed: &Observed<'_>,
         keys: impl Iterator<Item = u32>,
-        place: Option<&[u32]>,
+        order: Option<(&[u32], &[u32])>,
     ) -> Writers {
-        let mut slots = FxHashMap::default();
-        let mut set = KeySet {
-            words: vec![0; observed.history.keys().limit().div_ceil(64)],
-        };
-        for key in keys {
-            let next = slots.len() as u32;
-            slots.entry(key).or_insert(next);
-            set.words[key as usize / 64] |= 1 << (key % 64);
+        let (slots, slot_count) = Slots::new(observed, keys);
+        let history = observed.history;
+        let mut found: Vec<(u32, u32)> = Vec::new();
+        if slot_count > 0 {
+            for txn in history.txn_ids().filter(|txn| observed.taken[txn.index()]) {
+                let written = |(_, key): (_, KeyId)| slots.get(key.0);
+                let written = observed.writes(txn).filter_map(written);
+                found.extend(written.map(|slot| (slot as u32, txn.0)));
+            }
         }
-        let taken = observed
-            .history
-            .txn_ids()
-            .filter(|txn| observed.taken[txn.index()]);
-        let found = writes_of(observed, &set, &slots, taken);
-        let mut starts = vec![0u32; slots.len() + 1];
+        let mut starts = vec![0u32; slot_count + 1];
         for &(slot, _) in &found {
             starts[slot as usize + 1] += 1;
         }
@@ -56,28 +99,28 @@ impl Writers {
             starts[slot] += starts[slot - 1];
         }
         let by_number = group(&found, &starts);
-        let mut by_place = Vec::new();
-        if let Some(place) = place {
-            by_place = by_number.clone();
-            for slot in 0..slots.len() {
-                let range = starts[slot] as usize..starts[slot + 1] as usize;
-                by_place[range].sort_unstable_by_key(|&txn| place[txn as usize]);
+        let (mut places, mut by_place) = (Vec::new(), Vec::new());
+        if let Some((order, place)) = order {
+            places.extend(by_number.iter().map(|&txn| place[txn as usize]));
+            for slot in starts.windows(2) {
+                places[slot[0] as usize..slot[1] as usize].sort_unstable();
             }
+            by_place.extend(places.iter().map(|&place| order[place as usize]));
         }
         Writers {
             slots,
             starts,
             by_number,
+            places,
             by_place,
         }
     }
 
     fn range(&self, key: u32) -> std::ops::Range<usize> {
-        let Some(&slot) = self.slots.get(&key) else {
-            return 0..0;
-        };
-        let slot = slot as usize;
-        self.starts[slot] as usize..self.starts[slot + 1] as usize
+        match self.slots.get(key) {
+            Some(slot) => self.starts[slot] as usize..self.starts[slot + 1] as usize,
+            None => 0..0,
+        }
     }
 
     /// The writers of a key, by number.
@@ -86,15 +129,15 @@ impl Writers {
     }
 
     /// The writers of a key strictly between two places of the order.
-    pub fn between(&self, key: u32, place: &[u32], after: Option<u32>, before: u32) -> &[u32] {
-        let all = &self.by_place[self.range(key)];
-        let place_of = |txn: u32| place.get(txn as usize).copied().unwrap_or(u32::MAX);
+    pub fn between(&self, key: u32, after: Option<u32>, before: u32) -> &[u32] {
+        let range = self.range(key);
+        let places = &self.places[range.clone()];
+        let end = places.partition_point(|&place| place < before);
         let start = match after {
-            Some(after) => all.partition_point(|&txn| place_of(txn) <= after),
+            Some(after) => places[..end].partition_point(|&place| place <= after),
             None => 0,
         };
-        let end = all.partition_point(|&txn| place_of(txn) < before);
-        &all[start..end.max(start)]
+        &self.by_place[range][start..end]
     }
 
     /// The last writer of a key in a session (given by its first transaction) before `limit`.
@@ -108,28 +151,10 @@ impl Writers {
     }
 }
 
-/// The writes to keys of the set, as (slot, transaction).
-fn writes_of(
-    observed: &Observed<'_>,
-    set: &KeySet,
-    slots: &FxHashMap<u32, u32>,
-    txns: impl Iterator<Item = TxnId>,
-) -> Vec<(u32, u32)> {
-    let mut found = Vec::new();
-    for txn in txns {
-        for (_, key) in observed.writes(txn) {
-            if set.contains(key.0) {
-                found.push((slots[&key.0], txn.0));
-            }
-        }
-    }
-    found
-}
-
-/// Sorts writes by slot, keeping their order within one.
+/// The second halves of pairs, sorted by slot, keeping their order within one.
 fn group(found: &[(u32, u32)], starts: &[u32]) -> Vec<u32> {
     let mut next = starts.to_vec();
-    let mut grouped = vec![0u32; starts.last().map_or(0, |&end| end as usize)];
+    let mut grouped = vec![0u32; found.len()];
     for &(slot, txn) in found {
         grouped[next[slot as usize] as usize] = txn;
         next[slot as usize] += 1;
