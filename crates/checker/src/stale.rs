@@ -221,8 +221,10 @@ impl Search<'_, '_> {
                 return;
             }
             let keys = &history.ops().keys[range.clone()];
+            // Almost always absent, which takes no branch to find out.
+            let present = keys.iter().fold(false, |found, k| found | (k.0 == key));
             let mut ops = keys.iter().zip(&self.observed.links[range]);
-            let writes = ops.any(|(other, &link)| other.0 == key && link == Link::WRITE);
+            let writes = present && ops.any(|(other, &link)| other.0 == key && link == Link::WRITE);
             if writes && self.observed.taken[t2 as usize] {
                 self.visible.turn_to(read.reader);
                 return self.add(read, t2);

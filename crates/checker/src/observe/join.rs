@@ -21,11 +21,11 @@ const BUCKET_OPS: usize = 16 << 10;
 /// and with too many of them every store would wait for memory.
 const PASS_BUCKETS_MAX: usize = 1024;
 
-/// Four passes keep the buffer at a quarter; a small history is joined in one.
+/// A second pass halves the buffer, and sixteen leave little of it; a small history is joined in one.
 fn pass_count(op_count: usize) -> usize {
     match op_count {
-        0..=0xFFFF => 1,
-        0x1_0000..=0x7FF_FFFF => 4,
+        0..=0x7_FFFF => 1,
+        0x8_0000..=0x7FF_FFFF => 2,
         _ => 16,
     }
 }
