@@ -21,6 +21,7 @@ mod repair;
 mod rounds;
 mod rule;
 mod saturate;
+mod sight;
 mod stale;
 mod stamped;
 mod strong;

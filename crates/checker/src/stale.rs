@@ -4,10 +4,10 @@
 //! Candidates are the writers of the key between the version read and the reader. Mostly there is
 //! one, which the schedule has noted; otherwise the key's writers are collected by place, or, for
 //! rules that see only what the reader read from, those are looked at instead. `causal` answers for
-//! causality.
+//! causality, `sight` for what sessions have read.
 //!
 //! Cost: for read-committed and read-atomic one lookup for each transaction read from that comes
-//! after the version read, the smaller side of the pair; for the others the length of the window.
+//! after the version read, the smaller side of the pair.
 
 use crate::Budget;
 use crate::budget::Limit;
@@ -17,6 +17,7 @@ use crate::order::{Forced, StaleRead};
 use crate::rounds::Contradictions;
 use crate::rule::Rule;
 use crate::saturate::DirectEdges;
+use crate::sight;
 use crate::visible::Visible;
 use crate::writers::Writers;
 use history::TxnId;
@@ -60,6 +61,14 @@ impl<'a> StaleReads<'a> {
             several: Vec::new(),
             found: Contradictions::default(),
         };
+        if matches!(self.rule, Rule::MonotonicReads | Rule::WritesFollowReads) {
+            for (read, t2) in sight::latest_seen(self.observed, self.rule, place, stale) {
+                let read = stale[read as usize];
+                search.visible.turn_to(read.reader);
+                search.add(read, t2);
+            }
+            return Ok(search.found);
+        }
         let groups = stale.chunk_by(|a, b| a.reader == b.reader);
         if self.rule == Rule::Causal {
             self.causality.all(order, groups, budget, &mut search)?;
@@ -76,17 +85,18 @@ impl<'a> StaleReads<'a> {
 
     /// The writers of keys with several versions in question.
     fn writers(&self, order: (&[u32], &[u32]), stale: &[StaleRead]) -> Writers {
-        if self.rule == Rule::ReadCommitted {
-            return Writers::of_keys(self.observed, std::iter::empty(), None);
-        }
         let looked_up = matches!(self.rule, Rule::ReadYourWrites | Rule::MonotonicWrites);
-        let in_window = !looked_up && self.rule != Rule::ReadAtomic;
+        let several_matter = matches!(self.rule, Rule::ReadAtomic | Rule::Causal);
         let keys = &self.observed.history.ops().keys;
         let several = stale
             .iter()
-            .filter(|read| looked_up || read.between == StaleRead::SEVERAL)
+            .filter(|read| looked_up || (several_matter && read.between == StaleRead::SEVERAL))
             .map(|read| keys[read.op as usize].0);
-        Writers::of_keys(self.observed, several, in_window.then_some(order))
+        Writers::of_keys(
+            self.observed,
+            several,
+            (self.rule == Rule::Causal).then_some(order),
+        )
     }
 }
 
@@ -117,10 +127,8 @@ impl Search<'_, '_> {
                 self.visible.begin(stale[0].reader);
                 stale.iter().for_each(|&read| self.look_up(read));
             }
-            _ => {
-                self.visible.begin(stale[0].reader);
-                stale.iter().for_each(|&read| self.walk_window(read));
-            }
+            // Answered by `sight` and `causal`.
+            Rule::MonotonicReads | Rule::WritesFollowReads | Rule::Causal => {}
         }
     }
 
@@ -166,21 +174,6 @@ impl Search<'_, '_> {
             reader: stale.reader,
             direct,
         });
-    }
-
-    /// Newest first; an older writer of a session already found adds nothing.
-    fn walk_window(&mut self, stale: StaleRead) {
-        let session_of = |txn: u32| self.observed.history.session_of(TxnId(txn));
-        let mut seen: Vec<u32> = Vec::new();
-        let implied = |t2: u32, seen: &[u32]| seen.iter().any(|&t| session_of(t) == session_of(t2));
-        for &t2 in self.candidates(&stale).iter().rev() {
-            if self.visible.sees(t2, stale.op) && !implied(t2, &seen) {
-                seen.push(t2);
-            }
-        }
-        for t2 in seen {
-            self.add(stale, t2);
-        }
     }
 
     /// For read-your-writes and monotonic writes: the last writer of the key in the own session,

@@ -11,7 +11,6 @@ use crate::observe::{Link, Observed};
 use crate::rule::Rule;
 use crate::stamped::StampedMap;
 use history::TxnId;
-use rustc_hash::FxHashMap;
 
 /// The sight of one reader at a time.
 pub struct Visible<'a> {
@@ -26,8 +25,6 @@ pub struct Visible<'a> {
     second_key: StampedMap,
     /// The newest transaction read from, by session.
     newest: StampedMap,
-    /// The first transaction of a session that read from a transaction.
-    first_readers: FxHashMap<(u32, u32), u32>,
     /// Stamps of a backward search.
     ancestor: Vec<u32>,
     search: u32,
@@ -37,19 +34,6 @@ pub struct Visible<'a> {
 impl<'a> Visible<'a> {
     /// Prepares for a rule.
     pub fn new(observed: &'a Observed<'a>, rule: Rule) -> Visible<'a> {
-        let mut first_readers = FxHashMap::default();
-        if matches!(rule, Rule::MonotonicReads | Rule::WritesFollowReads) {
-            for txn in observed
-                .history
-                .txn_ids()
-                .filter(|txn| observed.taken[txn.index()])
-            {
-                let session = observed.history.session_of(txn).0;
-                for (_, _, writer) in observed.reads(txn) {
-                    first_readers.entry((session, writer.0)).or_insert(txn.0);
-                }
-            }
-        }
         Visible {
             observed,
             rule,
@@ -59,7 +43,6 @@ impl<'a> Visible<'a> {
             first_read: StampedMap::new(),
             second_key: StampedMap::new(),
             newest: StampedMap::new(),
-            first_readers,
             ancestor: Vec::new(),
             search: 0,
             stack: Vec::new(),
@@ -155,30 +138,19 @@ impl<'a> Visible<'a> {
         self.ancestor[t2 as usize] == self.search
     }
 
-    /// `phi(t2, reader)` for a read of the reader; causality is answered elsewhere.
+    /// `phi(t2, reader)` for a read of the reader, by the rules that look at direct reads and the
+    /// own session.
     pub fn sees(&self, t2: u32, read: u32) -> bool {
         let history = self.observed.history;
         match self.rule {
             Rule::ReadCommitted => self.first_read.get(t2).is_some_and(|first| first < read),
             Rule::ReadYourWrites => self.by_session(t2),
             Rule::ReadAtomic => self.by_session(t2) || self.first_read.get(t2).is_some(),
-            Rule::MonotonicReads => {
-                let session = history.session_of(TxnId(self.reader)).0;
-                self.first_readers
-                    .get(&(session, t2))
-                    .is_some_and(|&first| first < self.reader)
-            }
             Rule::MonotonicWrites => {
                 let session = history.session_of(TxnId(t2)).0;
                 self.newest.get(session).is_some_and(|newest| newest > t2)
             }
-            Rule::WritesFollowReads => self.read_from.iter().any(|&(middle, _)| {
-                let session = history.session_of(TxnId(middle)).0;
-                self.first_readers
-                    .get(&(session, t2))
-                    .is_some_and(|&first| first <= middle)
-            }),
-            Rule::Causal => self.found_ancestor(t2),
+            Rule::MonotonicReads | Rule::WritesFollowReads | Rule::Causal => false,
         }
     }
 }

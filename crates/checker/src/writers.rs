@@ -21,21 +21,30 @@ pub struct Writers {
 enum Slots {
     /// By key; [`NO_SLOT`] for keys that were not asked for.
     Direct(Vec<u32>),
-    /// For so many keys that a word for each would be too much.
+    /// For few of very many keys; a filter tells most others apart without a miss of the cache.
     Hashed {
-        asked: Vec<u64>,
+        filter: Vec<u64>,
+        shift: u32,
         slots: FxHashMap<u32, u32>,
     },
 }
 
 const NO_SLOT: u32 = u32::MAX;
 
+/// Keys are few if they are fewer than one in this many, and have this many bits of filter each.
+const FEW: usize = 16;
+
+/// The place of a key in a filter of 2^(32 − shift) bits, at least 64.
+fn filter_bit(key: u32, shift: u32) -> usize {
+    (key.wrapping_mul(0x9E37_79B1) >> shift) as usize
+}
+
 impl Slots {
     /// Numbers the keys, and returns how many there are.
-    fn new(observed: &Observed<'_>, keys: impl Iterator<Item = u32>) -> (Slots, usize) {
+    fn new(observed: &Observed<'_>, keys: Vec<u32>) -> (Slots, usize) {
         let limit = observed.history.keys().limit();
         let mut count = 0;
-        if limit <= observed.history.op_count() {
+        if limit / FEW < keys.len() {
             let mut slots = vec![NO_SLOT; limit];
             for key in keys {
                 let slot = &mut slots[key as usize];
@@ -46,15 +55,23 @@ impl Slots {
             }
             return (Slots::Direct(slots), count as usize);
         }
-        let mut asked = vec![0; limit.div_ceil(64)];
+        let bits = (FEW * keys.len()).next_power_of_two().max(64);
+        let shift = 32 - bits.trailing_zeros().min(32);
+        let mut filter = vec![0u64; bits / 64];
         let mut slots = FxHashMap::default();
         for key in keys {
             let next = slots.len() as u32;
             slots.entry(key).or_insert(next);
-            asked[key as usize / 64] |= 1 << (key % 64);
+            let bit = filter_bit(key, shift);
+            filter[bit / 64] |= 1 << (bit % 64);
         }
         let count = slots.len();
-        (Slots::Hashed { asked, slots }, count)
+        let slots = Slots::Hashed {
+            filter,
+            shift,
+            slots,
+        };
+        (slots, count)
     }
 
     #[inline]
@@ -64,8 +81,13 @@ impl Slots {
                 let slot = slots[key as usize];
                 (slot != NO_SLOT).then_some(slot as usize)
             }
-            Slots::Hashed { asked, slots } => {
-                if asked[key as usize / 64] >> (key % 64) & 1 == 0 {
+            Slots::Hashed {
+                filter,
+                shift,
+                slots,
+            } => {
+                let bit = filter_bit(key, *shift);
+                if filter[bit / 64] >> (bit % 64) & 1 == 0 {
                     return None;
                 }
                 slots.get(&key).map(|&slot| slot as usize)
@@ -81,7 +103,7 @@ impl Writers {
         keys: impl Iterator<Item = u32>,
         order: Option<(&[u32], &[u32])>,
     ) -> Writers {
-        let (slots, slot_count) = Slots::new(observed, keys);
+        let (slots, slot_count) = Slots::new(observed, keys.collect());
         let history = observed.history;
         let mut found: Vec<(u32, u32)> = Vec::new();
         if slot_count > 0 {
