@@ -16,6 +16,7 @@ use crate::budget::Limit;
 use crate::clocks::{self, AllRows};
 use crate::observe::Observed;
 use crate::order::StaleRead;
+use crate::rule::Rule;
 use crate::stale::Search;
 use history::{SessionId, TxnId};
 
@@ -129,6 +130,16 @@ impl<'a> Causality<'a> {
         budget: &Budget<'_>,
         search: &mut Search<'_, '_>,
     ) -> Result<(), Limit> {
+        if !clocks::affordable(self.observed) {
+            // Searches are long. What the own session has read is quickly known, and where it
+            // contradicts the order, the rest can wait for a better one.
+            let stale: Vec<StaleRead> = far.iter().flat_map(|asked| asked.stale).copied().collect();
+            search.by_sight(Rule::MonotonicReads, order, &stale);
+            if search.has_found() {
+                search.leave_open(&stale);
+                return Ok(());
+            }
+        }
         let rest = self.search_far(far, budget, search)?;
         if rest.is_empty() {
             return Ok(());

@@ -3,9 +3,9 @@
 //! Definition: the rule holds iff so ∪ wr ∪ known versions ∪ the forced edges are acyclic.
 //! Steps: schedule; for each stale read, ask which writers of its key the reader must have seen
 //! (`stale`); each such writer gives a forced edge to the version read. Without a forced edge that
-//! contradicts the order, the order is the proof. Otherwise add the edges and schedule again. A
-//! cycle is a violation: every edge was forced. A stale read whose edges are all there is
-//! *examined*, and no later order can contradict it.
+//! contradicts the order, the order is the proof. Otherwise add the edges and repair the order; a
+//! cycle is a violation: every edge was forced. Only reads of versions that the repair moved, and
+//! those left open, can be contradicted in the next round (`repair`).
 //!
 //! Cost: a few linear rounds on histories of simulated stores (one to six seen). No small bound is proved, so
 //! after a dozen rounds all forced edges are generated at once, as AWDIT and Plume do from the
@@ -37,6 +37,8 @@ pub struct Contradictions {
     pub forced: Vec<Forced>,
     /// Reads of an initial version, each with a writer that the reader had to see.
     pub initial: Vec<(StaleRead, u32)>,
+    /// Reads of which not all that contradicts them may have been found: to be asked about again.
+    pub open: Vec<StaleRead>,
 }
 
 /// Known version orders as forced edges.
@@ -68,7 +70,7 @@ pub fn decide(
 ) -> Result<Decision, Limit> {
     let mut found = Contradictions {
         forced: known_edges(observed),
-        initial: Vec::new(),
+        ..Contradictions::default()
     };
     if !first.complete {
         return Ok(Decision::Violated(found));
@@ -99,20 +101,26 @@ pub fn decide(
             return Ok(Decision::Violated(found));
         };
         place = places(observed, &next);
-        stale = Cow::Owned(reads_from(observed, &moved, &place));
+        stale = Cow::Owned(reads_from(observed, &moved, &more.open, &place));
         order = Cow::Owned(next);
     }
     all_at_once(observed, rule, found, budget)
 }
 
-/// The reads of versions of these transactions, by the places of the readers.
-fn reads_from(observed: &Observed<'_>, writers: &[u32], place: &[u32]) -> Vec<StaleRead> {
+/// The reads of versions of these transactions and the open reads, by the places of the readers.
+fn reads_from(
+    observed: &Observed<'_>,
+    writers: &[u32],
+    open: &[StaleRead],
+    place: &[u32],
+) -> Vec<StaleRead> {
     let history = observed.history;
     let mut wanted = vec![false; history.txn_count() + 1];
     for &txn in writers {
         wanted[txn as usize] = true;
     }
-    let mut found = Vec::new();
+    let again = |read: &StaleRead| StaleRead::new(read.op, read.reader);
+    let mut found: Vec<StaleRead> = open.iter().map(again).collect();
     for txn in history.txn_ids().filter(|txn| observed.taken[txn.index()]) {
         let range = history.op_range(txn);
         for (op, &link) in range.clone().zip(&observed.links[range]) {
@@ -122,7 +130,8 @@ fn reads_from(observed: &Observed<'_>, writers: &[u32], place: &[u32]) -> Vec<St
             }
         }
     }
-    found.sort_by_key(|read| place[read.reader as usize]);
+    found.sort_unstable_by_key(|read| (place[read.reader as usize], read.op));
+    found.dedup_by_key(|read| read.op);
     found
 }
 

@@ -1,15 +1,16 @@
-//! Stale reads under monotonic-reads and writes-follow-reads: the latest writer of the key that
-//! some session had read from by some time.
+//! Stale reads under monotonic-reads and writes-follow-reads: the writers of the key that some
+//! session had read from by some time.
 //!
 //! Definition: monotonic-reads asks what the reader's own session had read from before the reader;
 //! writes-follow-reads asks, for each transaction the reader read from, what that one's session had
-//! read from up to and with it. A question is a session, a time and a key; the answer is the writer
-//! of the key with the latest place, and it contradicts the order if that is after the version read.
+//! read from up to and with it. A question is a session, a time and a key; the answer is the writers
+//! of the key after the version read. The first and the last of them are given: the first, so that
+//! a long run of versions is put in order at once, the last, so that no round is in vain.
 //!
 //! Steps: sort the questions by session and time; walk each session, and for every transaction that
 //! it reads from for the first time enter that one's writes of keys in question; answer on the way.
 //!
-//! Cost: linear in the questions, and for each session and each transaction it read from the
+//! Cost: a logarithm for each question, and for each session and each transaction it read from the
 //! writes of that one. No window of versions is walked, so a key that everybody writes and
 //! everybody reads stale costs no more than others.
 
@@ -18,6 +19,7 @@ use crate::order::StaleRead;
 use crate::rule::Rule;
 use history::TxnId;
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::BTreeSet;
 
 /// What a session knew of a key once it had come to a transaction.
 struct Question {
@@ -26,11 +28,12 @@ struct Question {
     read: u32,
 }
 
-/// For stale reads, by their place in `stale`, the latest writers that were to be seen.
-pub fn latest_seen(
+/// For stale reads, by their place in `stale`, writers after the version read that were to be seen:
+/// not all of them, but some if there are any.
+pub fn later_seen(
     observed: &Observed<'_>,
     rule: Rule,
-    place: &[u32],
+    (order, place): (&[u32], &[u32]),
     stale: &[StaleRead],
 ) -> Vec<(u32, u32)> {
     let mut questions = questions(observed, rule, stale);
@@ -43,11 +46,11 @@ pub fn latest_seen(
         place,
         asked,
         entered: FxHashSet::default(),
-        latest: FxHashMap::default(),
+        places: FxHashMap::default(),
     };
     for mine in questions.chunk_by(|a, b| session_of(a) == session_of(b)) {
         known.entered.clear();
-        known.latest.clear();
+        known.places.clear();
         let mut next = observed.history.session_txns(session_of(&mine[0])).start;
         for question in mine {
             while next <= question.until {
@@ -55,11 +58,12 @@ pub fn latest_seen(
                 next += 1;
             }
             let link = observed.links[stale[question.read as usize].op as usize];
-            let version = place.get(link as usize);
-            if let Some(&t2) = known.latest.get(&question.key)
-                && version.is_none_or(|&version| place[t2 as usize] > version)
-            {
-                found.push((question.read, t2));
+            let after = place.get(link as usize).map_or(0, |&version| version + 1);
+            if let Some(places) = known.places.get(&question.key) {
+                let mut later = places.range(after..);
+                let ends = [later.next(), later.next_back()];
+                let ends = ends.into_iter().flatten();
+                found.extend(ends.map(|&place| (question.read, order[place as usize])));
             }
         }
     }
@@ -102,8 +106,8 @@ struct Known<'a> {
     place: &'a [u32],
     asked: FxHashSet<u32>,
     entered: FxHashSet<u32>,
-    /// The latest writer of each key in question.
-    latest: FxHashMap<u32, u32>,
+    /// The places of the writers of each key in question.
+    places: FxHashMap<u32, BTreeSet<u32>>,
 }
 
 impl Known<'_> {
@@ -118,10 +122,8 @@ impl Known<'_> {
             }
             for (_, key) in observed.writes(writer) {
                 if self.asked.contains(&key.0) {
-                    let latest = self.latest.entry(key.0).or_insert(writer.0);
-                    if self.place[*latest as usize] < self.place[writer.index()] {
-                        *latest = writer.0;
-                    }
+                    let places = self.places.entry(key.0).or_default();
+                    places.insert(self.place[writer.index()]);
                 }
             }
         }

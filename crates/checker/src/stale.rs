@@ -62,11 +62,7 @@ impl<'a> StaleReads<'a> {
             found: Contradictions::default(),
         };
         if matches!(self.rule, Rule::MonotonicReads | Rule::WritesFollowReads) {
-            for (read, t2) in sight::latest_seen(self.observed, self.rule, place, stale) {
-                let read = stale[read as usize];
-                search.visible.turn_to(read.reader);
-                search.add(read, t2);
-            }
+            search.by_sight(self.rule, order, stale);
             return Ok(search.found);
         }
         let groups = stale.chunk_by(|a, b| a.reader == b.reader);
@@ -119,6 +115,27 @@ const SMALL: usize = 64;
 const NEIGHBOURS_MAX: usize = 8;
 
 impl Search<'_, '_> {
+    /// What sessions have read, for the rules that ask for it.
+    pub fn by_sight(&mut self, rule: Rule, order: &[u32], stale: &[StaleRead]) {
+        let order = (order, self.place);
+        for (read, t2) in sight::later_seen(self.observed, rule, order, stale) {
+            let read = stale[read as usize];
+            self.visible.turn_to(read.reader);
+            self.add(read, t2);
+            self.found.open.push(read);
+        }
+    }
+
+    /// Leaves reads to the next round.
+    pub fn leave_open(&mut self, stale: &[StaleRead]) {
+        self.found.open.extend_from_slice(stale);
+    }
+
+    /// Whether anything was found so far.
+    pub fn has_found(&self) -> bool {
+        !self.found.forced.is_empty() || !self.found.initial.is_empty()
+    }
+
     /// All stale reads of one reader.
     fn reader(&mut self, stale: &[StaleRead]) {
         match self.visible.rule() {
