@@ -43,6 +43,9 @@ const ANCESTORS_MAX: usize = 4096;
 /// With so few sessions clocks cost less than anything else.
 const FEW_SESSIONS: usize = 128;
 
+/// So many writers that contradict one read are enough for a round.
+const MANY: usize = 8;
+
 /// A window longer than this many sessions is not walked: each session is asked for its last
 /// writer instead.
 const LONG_WINDOW: usize = 8;
@@ -114,9 +117,8 @@ impl<'a> Causality<'a> {
                 return Ok(&far[count..]);
             }
             for read in asked.stale {
-                let candidates = search.candidates(read).iter().rev().copied();
-                let seen = candidates.filter(|&t2| search.visible.found_ancestor(t2));
-                let seen = last_of_each_session(self.observed, seen);
+                let is_seen = |t2: u32| search.visible.found_ancestor(t2);
+                let seen = last_of_each_session(search.observed, search.candidates(read), is_seen);
                 add_all(read, seen, search);
             }
         }
@@ -203,16 +205,25 @@ fn near_readers(
     Ok(())
 }
 
-/// Newest first; what happens before a writer already found adds nothing.
+/// Newest first; what happens before a writer already found adds nothing. Where many are left, some
+/// of the newest and of the oldest put the rest in order, and the read is asked about again.
 fn by_ancestors(read: &StaleRead, ancestors: &mut Ancestors<'_>, search: &mut Search<'_, '_>) {
     ancestors.uncover();
     let mut seen = Vec::new();
-    for &t2 in search.candidates(read).iter().rev() {
+    let candidates = search.candidates(read);
+    for &t2 in candidates.iter().rev() {
         let place = search.place[t2 as usize];
         if ancestors.contain(place) && !ancestors.covered(place) {
             ancestors.cover(place);
             seen.push(t2);
+            if seen.len() == MANY {
+                break;
+            }
         }
+    }
+    if seen.len() == MANY {
+        let is_seen = |t2: &&u32| ancestors.contain(search.place[**t2 as usize]);
+        seen.extend(candidates.iter().filter(is_seen).take(MANY));
     }
     add_all(read, seen, search);
 }
@@ -251,9 +262,8 @@ fn by_clock(stale: &[StaleRead], clock: &impl Fn(usize) -> u32, search: &mut Sea
             continue;
         };
         let seen = if candidates.len() <= LONG_WINDOW * history.session_count() {
-            let newest = candidates.iter().rev().copied();
-            let seen = newest.filter(|&t2| clock(history.session_of(TxnId(t2)).index()) > t2);
-            last_of_each_session(search.observed, seen)
+            let is_seen = |t2: u32| clock(history.session_of(TxnId(t2)).index()) > t2;
+            last_of_each_session(search.observed, candidates, is_seen)
         } else {
             let places = search.place[first as usize]..=search.place[last as usize];
             let mut seen = last_of_sessions(read, clock, search);
@@ -284,24 +294,38 @@ fn last_of_sessions(
     history.sessions().filter_map(last).collect()
 }
 
-/// Of transactions from the newest on, the first of each session.
-fn last_of_each_session(observed: &Observed<'_>, newest: impl Iterator<Item = u32>) -> Vec<u32> {
+/// Of the candidates that are seen, the last of each session. Where these are many, some of the
+/// newest and of the oldest.
+fn last_of_each_session(
+    observed: &Observed<'_>,
+    candidates: &[u32],
+    is_seen: impl Fn(u32) -> bool,
+) -> Vec<u32> {
     let session_of = |txn: u32| observed.history.session_of(TxnId(txn));
     let mut kept: Vec<u32> = Vec::new();
-    for txn in newest {
+    for &txn in candidates.iter().rev().filter(|&&txn| is_seen(txn)) {
         if !kept
             .iter()
             .any(|&other| session_of(other) == session_of(txn))
         {
             kept.push(txn);
+            if kept.len() == MANY {
+                let oldest = candidates.iter().filter(|&&txn| is_seen(txn));
+                kept.extend(oldest.take(MANY));
+                break;
+            }
         }
     }
     kept
 }
 
+/// Adds what a read forces. Where that is much, there may be more, and the read is left open.
 fn add_all(read: &StaleRead, seen: Vec<u32>, search: &mut Search<'_, '_>) {
     if !seen.is_empty() {
         search.visible.turn_to(read.reader);
+        if seen.len() >= MANY {
+            search.leave_open(std::slice::from_ref(read));
+        }
         seen.into_iter().for_each(|t2| search.add(*read, t2));
     }
 }

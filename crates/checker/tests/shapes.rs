@@ -6,7 +6,7 @@
 mod shape;
 
 use checker::{Options, check};
-use history::{Level, Verdict};
+use history::{Initial, Level, Verdict};
 use shape::{Damage, SHAPES, Shape, build};
 
 const SIZE: u32 = 2_000;
@@ -22,6 +22,16 @@ fn verdicts(shape: Shape, damage: Damage) -> Vec<(Level, Verdict)> {
     };
     let history = build(shape, size, damage);
     let checked = check(&history, &Level::WEAK, &Options::default());
+    for answer in &checked {
+        let certified = history::certify(&history, &Initial::default(), &answer.result);
+        let open = matches!(answer.result.verdict, Verdict::Unknown(_));
+        let level = answer.result.level;
+        assert!(
+            open || certified.is_ok(),
+            "{}: {level}: {certified:?}",
+            shape.0
+        );
+    }
     let answers = checked.into_iter().map(|answer| answer.result);
     answers
         .map(|result| (result.level, result.verdict))
