@@ -11,11 +11,12 @@
 
 use super::conflicts::{self, Chosen, Conflict};
 use super::known::Known;
-use super::theory::{Theory, older_choice};
+use super::theory::{Choice, Theory, older_choice};
 use super::topological::{ChosenEdge, Label};
 use crate::Budget;
 use crate::budget::Limit;
 use crate::observe::Link;
+use history::TxnId;
 use rustc_hash::FxHashMap;
 
 /// Rounds without an end are given up; most take a handful.
@@ -112,6 +113,15 @@ const PATIENCE: usize = 6;
 /// Puts a conflict right. Where other choices stand in the way, those that stood in the way least
 /// often so far are taken back.
 fn put_right(theory: &mut Theory<'_>, conflict: Conflict, weights: &mut FxHashMap<u32, u32>) {
+    let conflict = match conflict {
+        Conflict::Unexplained { ambiguous, last } => {
+            match choose_writer(theory, ambiguous, last, weights) {
+                Some(conflict) => conflict,
+                None => return,
+            }
+        }
+        other => other,
+    };
     let Some((key, older, newer, read)) = versions(conflict) else {
         if let Some(edge) = initial_edge(theory.order.known, conflict) {
             put_right_initial(theory, edge, weights);
@@ -150,6 +160,57 @@ fn put_right(theory: &mut Theory<'_>, conflict: Conflict, weights: &mut FxHashMa
         }
     }
 }
+
+/// Chooses a writer for a read that has none in the order: one that was tried least often so far, and
+/// among those the nearest. Returns the conflict that this leaves, if the writer precedes the reader.
+fn choose_writer(
+    theory: &mut Theory<'_>,
+    ambiguous: u32,
+    last: u32,
+    weights: &mut FxHashMap<u32, u32>,
+) -> Option<Conflict> {
+    let known = theory.order.known;
+    let (observed, shape) = (known.observed, known.shape);
+    let read = &observed.ambiguous[ambiguous as usize];
+    let counts = |txn: &TxnId| observed.taken[txn.index()];
+    if !counts(&read.reader) || !read.writers.iter().all(counts) {
+        return None;
+    }
+    let mut ways: Vec<(u32, u32, i32, u32)> = Vec::new();
+    for writer in &read.writers {
+        let choice = Choice::From {
+            read: read.op.0,
+            writer: writer.0,
+        };
+        let literal = theory.literal(choice).unwrap_or_else(|| theory.add(choice));
+        if theory.is_chosen(literal) {
+            theory.unchoose(literal);
+        }
+        let weight = weights.get(&literal.unsigned_abs()).copied().unwrap_or(0);
+        let distance = theory
+            .order
+            .distance(shape.commit(writer.0), shape.start(read.reader.0));
+        ways.push((weight, distance, literal, writer.0));
+    }
+    ways.sort_unstable();
+    for (_, _, literal, writer) in ways.into_iter().take(WRITERS_TRIED_MAX) {
+        *weights.entry(literal.unsigned_abs()).or_default() += 1;
+        if theory.try_choose(literal).is_ok() {
+            return Some(Conflict::Stale {
+                read: read.op.0,
+                reader: read.reader.0,
+                key: observed.history.op(read.op).key.0,
+                writer,
+                other: last,
+            })
+            .filter(|_| last != Link::INITIAL);
+        }
+    }
+    None
+}
+
+/// How many possible writers of a read are tried in a round.
+const WRITERS_TRIED_MAX: usize = 4;
 
 /// The same for a read of an initial version, which leaves no choice.
 fn put_right_initial(theory: &mut Theory<'_>, edge: ChosenEdge, weights: &mut FxHashMap<u32, u32>) {

@@ -62,6 +62,17 @@ impl<'s, 'a, 'b> Search<'s, 'a, 'b> {
         for number in 1..=theory.choice_count() as i32 {
             solver.add_choice(number, likely[number as usize - 1] > 0);
         }
+        for read in &known.observed.ambiguous {
+            let from = |writer: &TxnId| Choice::From {
+                read: read.op.0,
+                writer: writer.0,
+            };
+            let writers: Option<Vec<i32>> =
+                read.writers.iter().map(|w| theory.literal(from(w))).collect();
+            if let Some(writers) = writers {
+                solver.require(&writers);
+            }
+        }
         for lemma in &theory.lemmas {
             let clause: Vec<i32> = lemma.because.iter().map(|literal| -literal).collect();
             solver.add_clause(&clause);

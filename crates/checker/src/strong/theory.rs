@@ -51,8 +51,8 @@ pub struct Theory<'a> {
     conditional: FxHashMap<i32, Vec<ChosenEdge>>,
     /// By version, the choices about it.
     about: FxHashMap<(u32, u32), Vec<i32>>,
-    /// By version, the ambiguous reads that may have returned it.
-    perhaps_read_by: FxHashMap<(u32, u32), Vec<u32>>,
+    /// By version, the choices that an ambiguous read returned it.
+    perhaps_read_by: FxHashMap<(u32, u32), Vec<(u32, i32)>>,
     reader_of: FxHashMap<u32, u32>,
     /// Literals as they were chosen, each with the number of edges before it.
     trail: Vec<(i32, usize)>,
@@ -68,16 +68,8 @@ const READERS_MAX: usize = 64;
 impl<'a> Theory<'a> {
     pub fn new(order: Topological<'a>) -> Theory<'a> {
         let observed = order.known.observed;
-        let mut perhaps_read_by: FxHashMap<(u32, u32), Vec<u32>> = FxHashMap::default();
-        let mut reader_of = FxHashMap::default();
-        for read in &observed.ambiguous {
-            let key = observed.history.op(read.op).key.0;
-            reader_of.insert(read.op.0, read.reader.0);
-            for writer in &read.writers {
-                let version = (key, writer.0);
-                perhaps_read_by.entry(version).or_default().push(read.op.0);
-            }
-        }
+        let ambiguous = observed.ambiguous.iter();
+        let reader_of = ambiguous.map(|read| (read.op.0, read.reader.0)).collect();
         Theory {
             order,
             choices: Vec::new(),
@@ -86,7 +78,7 @@ impl<'a> Theory<'a> {
             wanted: FxHashSet::default(),
             conditional: FxHashMap::default(),
             about: FxHashMap::default(),
-            perhaps_read_by,
+            perhaps_read_by: FxHashMap::default(),
             reader_of,
             trail: Vec::new(),
             levels: Vec::new(),
@@ -131,7 +123,12 @@ impl<'a> Theory<'a> {
                 self.about.entry((key, first)).or_default().push(number);
                 self.about.entry((key, second)).or_default().push(number);
             }
-            Choice::From { .. } | Choice::Taken { .. } => {}
+            Choice::From { read, writer } => {
+                let key = self.observed().history.ops().keys[read as usize].0;
+                let reads = self.perhaps_read_by.entry((key, writer)).or_default();
+                reads.push((read, number));
+            }
+            Choice::Taken { .. } => {}
         }
         number
     }
@@ -397,17 +394,17 @@ impl<'a> Theory<'a> {
                 edges.extend(self.overwritten_by(reader, read, older, newer, &[literal]));
             }
         }
-        for &read in self
-            .perhaps_read_by
-            .get(&(key, older))
-            .into_iter()
-            .flatten()
-        {
-            if let Some(from) = self.chosen_writer(read, older) {
-                edges.extend(self.overwritten(read, older, newer, &[literal, from]));
-            }
+        for (read, from) in self.chosen_readers(key, older) {
+            edges.extend(self.overwritten(read, older, newer, &[literal, from]));
         }
         edges
+    }
+
+    /// The ambiguous reads that are chosen to have returned a version, with their literals.
+    fn chosen_readers(&self, key: u32, writer: u32) -> impl Iterator<Item = (u32, i32)> + '_ {
+        let reads = self.perhaps_read_by.get(&(key, writer));
+        let reads = reads.into_iter().flatten().copied();
+        reads.filter(|&(_, literal)| self.is_chosen(literal))
     }
 
     /// The literal that a read returned a writer's version, if it is chosen.
@@ -464,15 +461,8 @@ impl<'a> Theory<'a> {
             for order in self.orders_about(key.0, txn) {
                 edges.extend(self.implied_by_order(order));
             }
-            for &read in self
-                .perhaps_read_by
-                .get(&(key.0, txn))
-                .into_iter()
-                .flatten()
-            {
-                if let Some(from) = self.chosen_writer(read, txn) {
-                    edges.extend(self.implied_by_writer(from, read, txn));
-                }
+            for (read, from) in self.chosen_readers(key.0, txn) {
+                edges.extend(self.implied_by_writer(from, read, txn));
             }
         }
         for read in observed

@@ -91,6 +91,12 @@ impl<'a> Topological<'a> {
         self.place[event as usize] < self.place[other as usize]
     }
 
+    /// How far one event lies before another; far if it lies after it.
+    pub fn distance(&self, event: u32, other: u32) -> u32 {
+        let (at, to) = (self.place[event as usize], self.place[other as usize]);
+        if at <= to { to - at } else { (at - to) | 1 << 31 }
+    }
+
     /// Adds an edge, or returns the cycle that it would close.
     pub fn insert(&mut self, edge: ChosenEdge) -> Result<(), Vec<Step>> {
         let id = self.edges.len() as u32;
