@@ -63,9 +63,27 @@ fn every_level_is_simulated_and_kept() {
     }
 }
 
+/// These are found by name, but have no scenario of their own.
+fn is_planted(name: &str) -> bool {
+    !["G1c", "G-single", "no-version-order"].contains(&name)
+}
+
+/// Whether a level up to causal forbids it: then it is found next to others of its kind, while a
+/// strong level is violated by the weaker anomalies already.
+fn is_weak(name: &str) -> bool {
+    is_planted(name) && !["write-skew", "long-fork", "G-nonadjacent", "G2-item"].contains(&name)
+}
+
+#[test]
+fn what_cannot_be_planted_is_refused() {
+    generate(&["--check", "--anomaly", "G1c"])
+        .exits(2)
+        .says(&["G1c is named when found, but there is nothing to plant for it"]);
+}
+
 #[test]
 fn every_anomaly_is_planted_and_found() {
-    for row in &ANOMALIES {
+    for row in ANOMALIES.iter().filter(|row| is_planted(row.name)) {
         let registers = generate(&["--check", "--anomaly", row.name]);
         let run = match registers.code {
             2 => generate(&["--check", "--anomaly", row.name, "--datatype", "lists"]),
@@ -79,7 +97,8 @@ fn every_anomaly_is_planted_and_found() {
 #[test]
 fn many_anomalies_are_found_together() {
     let mut args = vec!["--check"];
-    for row in ANOMALIES.iter().filter(|row| row.name != "G0") {
+    let together = |name: &str| is_weak(name) && name != "G0";
+    for row in ANOMALIES.iter().filter(|row| together(row.name)) {
         args.extend(["--anomaly", row.name]);
     }
     generate(&args)

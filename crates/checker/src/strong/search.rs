@@ -67,8 +67,11 @@ impl<'s, 'a, 'b> Search<'s, 'a, 'b> {
                 read: read.op.0,
                 writer: writer.0,
             };
-            let writers: Option<Vec<i32>> =
-                read.writers.iter().map(|w| theory.literal(from(w))).collect();
+            let writers: Option<Vec<i32>> = read
+                .writers
+                .iter()
+                .map(|w| theory.literal(from(w)))
+                .collect();
             if let Some(writers) = writers {
                 solver.require(&writers);
             }

@@ -94,7 +94,11 @@ impl<'a> Topological<'a> {
     /// How far one event lies before another; far if it lies after it.
     pub fn distance(&self, event: u32, other: u32) -> u32 {
         let (at, to) = (self.place[event as usize], self.place[other as usize]);
-        if at <= to { to - at } else { (at - to) | 1 << 31 }
+        if at <= to {
+            to - at
+        } else {
+            (at - to) | 1 << 31
+        }
     }
 
     /// Adds an edge, or returns the cycle that it would close.

@@ -267,6 +267,9 @@ impl Config {
             format!("more than {ANOMALIES_MAX} of them")
         })?;
         for &kind in &self.anomalies {
+            require(plant::has_scenario(kind), "anomalies", || {
+                format!("{kind} is named when found, but there is nothing to plant for it")
+            })?;
             require(plant::possible(kind, self.datatype), "anomalies", || {
                 let (holds, other) = match self.datatype {
                     Datatype::Registers => ("registers", "lists"),
