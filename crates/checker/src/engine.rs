@@ -6,13 +6,14 @@ use crate::diagnose;
 use crate::explain;
 use crate::graph::Graph;
 use crate::lost_update;
-use crate::observe::{Observed, ReadAnomaly};
+use crate::observe::{Observed, ReadAnomaly, observe};
 use crate::order::{ForcedEdges, Schedule, schedule};
 use crate::rounds::{self, Decision};
 use crate::rule::Rule;
+use crate::shrink;
 use crate::strong;
 use crate::witness;
-use history::{Anomaly, AnomalyKind, CommitOrder, Level, TxnId, Verdict};
+use history::{Anomaly, AnomalyKind, CommitOrder, History, Initial, Level, TxnId, Verdict};
 use std::collections::BTreeMap;
 
 /// What is known of a rule.
@@ -29,7 +30,12 @@ pub struct Engine<'a> {
     first: Option<Schedule>,
     outcomes: Vec<(Rule, Outcome)>,
     lost_update: Option<Option<Anomaly>>,
+    /// Which values are initial, if evidence is to be made as small as it can be.
+    minimizing: Option<&'a Initial>,
 }
+
+/// So many operations are checked at most to make the evidence of a strong level smaller.
+const MINIMIZE_WORK_MAX: u64 = 1 << 22;
 
 impl<'a> Engine<'a> {
     pub fn new(observed: &'a Observed<'a>, budget: &'a Budget<'a>) -> Engine<'a> {
@@ -39,7 +45,14 @@ impl<'a> Engine<'a> {
             first: None,
             outcomes: Vec::new(),
             lost_update: None,
+            minimizing: None,
         }
+    }
+
+    /// From now on the evidence of strong levels is made as small as it can be.
+    pub fn minimizing(mut self, initial: &'a Initial) -> Engine<'a> {
+        self.minimizing = Some(initial);
+        self
     }
 
     /// The verdict on a level.
@@ -119,21 +132,52 @@ impl<'a> Engine<'a> {
             }
             return Ok(Verdict::Violated(anomalies));
         }
-        let (decision, effort) = strong::decide(self.observed, level, &[], self.budget)?;
-        if std::env::var_os("ISOLDE_TRACE").is_some() {
-            eprintln!("{level}: {effort:?}");
-        }
+        let (decision, _) = strong::decide(self.observed, level, &[], self.budget)?;
         Ok(match decision {
             strong::Decision::Holds(order) => Verdict::Holds(order),
             strong::Decision::Violated(_) if self.observed.lacks_writers => Verdict::Unknown(
                 "values were written so often that not every possible writer could be tried"
                     .to_string(),
             ),
-            strong::Decision::Violated(mut anomaly) => {
+            strong::Decision::Violated(anomaly) => {
+                let mut anomaly = self.smaller(level, anomaly);
                 anomaly.explanation = explain::explain(self.observed, &anomaly);
                 Verdict::Violated(vec![anomaly])
             }
         })
+    }
+
+    /// The anomaly of the smallest part of the history that still violates a strong level, unless
+    /// the one given is smaller.
+    fn smaller(&self, level: Level, anomaly: Anomaly) -> Anomaly {
+        let Some(initial) = self.minimizing else {
+            return anomaly;
+        };
+        (self.budget.progress)("making the evidence smaller");
+        let budget = Budget {
+            progress: &|_| {},
+            ..*self.budget
+        };
+        // The whole satisfies the weaker levels, so every part does.
+        let decide = |part: &History| -> Option<Anomaly> {
+            let observed = observe(part, initial, &budget).ok()?;
+            match strong::decide(&observed, level, &[], &budget).ok()?.0 {
+                strong::Decision::Violated(anomaly) => Some(anomaly),
+                strong::Decision::Holds(_) => None,
+            }
+        };
+        let violates = |part: &History| decide(part).is_some();
+        let given = std::slice::from_ref(&anomaly);
+        let history = self.observed.history;
+        let part = shrink::smallest(history, given, &violates, MINIMIZE_WORK_MAX);
+        let found = part.and_then(|part| Some(part.whole_anomaly(&decide(&part.history)?)));
+        let size = |anomaly: &Anomaly| {
+            let edges: usize = anomaly.otherwise.iter().map(Vec::len).sum();
+            (anomaly.transactions.len(), anomaly.edges.len() + edges)
+        };
+        found
+            .filter(|found| size(found) < size(&anomaly))
+            .unwrap_or(anomaly)
     }
 
     fn outcome(&mut self, rule: Rule) -> Result<Outcome, Limit> {

@@ -17,10 +17,12 @@ mod interpret;
 mod lost_update;
 mod observe;
 mod order;
+mod part;
 mod repair;
 mod rounds;
 mod rule;
 mod saturate;
+mod shrink;
 mod sight;
 mod stale;
 mod stamped;
@@ -30,6 +32,7 @@ mod witness;
 mod writers;
 
 pub use budget::{Budget, Limit};
+pub use part::Part;
 
 use history::{History, Initial, Level, LevelResult, Verdict};
 use std::time::Instant;
@@ -63,7 +66,7 @@ pub fn check(history: &History, levels: &[Level], options: &Options<'_>) -> Vec<
     if let Some(reason) = &observed.undecidable {
         return all_unknown(levels, reason, started);
     }
-    let mut engine = engine::Engine::new(&observed, &options.budget);
+    let mut engine = engine::Engine::new(&observed, &options.budget).minimizing(&options.initial);
     let mut asked: Vec<(usize, Level)> = levels.iter().copied().enumerate().collect();
     // What a strong level finds out answers weaker ones too.
     asked.sort_by_key(|&(_, level)| std::cmp::Reverse(level));
@@ -89,6 +92,38 @@ pub fn check(history: &History, levels: &[Level], options: &Options<'_>) -> Vec<
     }
     checked.sort_by_key(|&(place, _)| place);
     checked.into_iter().map(|(_, checked)| checked).collect()
+}
+
+/// So many operations are checked at most to make a part smaller.
+const SHRINK_WORK_MAX: u64 = 1 << 28;
+
+/// The smallest part of a history that still violates the level of a violated verdict: no
+/// transaction and no operation of it can be left out. None if the verdict is not a violation, or
+/// if a limit is reached before any part is found.
+pub fn shrink(history: &History, result: &LevelResult, options: &Options<'_>) -> Option<Part> {
+    let Verdict::Violated(anomalies) = &result.verdict else {
+        return None;
+    };
+    (options.budget.progress)("shrinking");
+    let violates = |part: &History| violates(part, result.level, options);
+    shrink::smallest(history, anomalies, &violates, SHRINK_WORK_MAX)
+}
+
+/// Whether a history is known to violate a level; evidence is not made smaller.
+fn violates(history: &History, level: Level, options: &Options<'_>) -> bool {
+    let budget = Budget {
+        progress: &|_| {},
+        ..options.budget
+    };
+    let Ok(observed) = observe::observe(history, &options.initial, &budget) else {
+        return false;
+    };
+    let mut engine = engine::Engine::new(&observed, &budget);
+    observed.undecidable.is_none()
+        && matches!(
+            interpret::verdict(&observed, &mut engine, level, &budget),
+            Ok(Verdict::Violated(_))
+        )
 }
 
 fn all_unknown(levels: &[Level], reason: &str, started: Instant) -> Vec<Checked> {

@@ -1,13 +1,19 @@
 //! Evidence in sentences: who read what, what that demands, and what contradicts it.
 
+mod argument;
+mod strong;
+
 use crate::observe::Observed;
-use history::{Anomaly, AnomalyKind, Edge, EdgeKind, OpId, Reason, TxnId};
+use history::{Anomaly, AnomalyKind, Edge, EdgeKind, Op, OpId, Reason, TxnId, Value};
 
 /// The explanation of an anomaly.
 pub fn explain(observed: &Observed<'_>, anomaly: &Anomaly) -> String {
     let words = Words { observed };
     if !anomaly.ops.is_empty() {
         return words.of_ops(anomaly);
+    }
+    if strong::is_strong(anomaly) {
+        return strong::explain(&words, anomaly);
     }
     match anomaly.edges.first() {
         Some(Edge {
@@ -41,6 +47,24 @@ impl Words<'_> {
 
     fn owner(&self, op: OpId) -> String {
         self.txn(self.observed.txn_of(op))
+    }
+
+    /// The version that an operation wrote or returned: `x=1`.
+    fn version(&self, op: OpId) -> String {
+        let history = self.observed.history;
+        let Op { kind, key, value } = history.op(op);
+        let key = match history.key_name(key) {
+            Value::Int(number) => format!("key {number}"),
+            name => name.to_string(),
+        };
+        if !kind.reads_list() {
+            return format!("{key}={}", history.value(value));
+        }
+        let elements = history.list(value).iter();
+        let elements: Vec<String> = elements
+            .map(|&code| history.value(code).to_string())
+            .collect();
+        format!("{key}=[{}]", elements.join(" "))
     }
 
     /// An anomaly of single reads; the operations are in the order docs/guarantees.md gives.
