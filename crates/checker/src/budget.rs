@@ -2,6 +2,7 @@
 //! are; the engines ask between stages and inside long loops.
 
 use std::fmt;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// A limit that was reached, in words: `timeout of 10 s in stage …`.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -34,7 +35,20 @@ impl Default for Budget<'_> {
     }
 }
 
+/// How often a question that may stay open asks before it is given up.
+const ASKED_MAX: u32 = 1000;
+
 impl Budget<'_> {
+    /// The probe of a question that may stay open: gives up as this budget does, and after a
+    /// number of times that a small history has no need of. Times, not seconds, so that the answer
+    /// is the same on every machine.
+    pub(crate) fn patience(&self, asked: &AtomicU32) -> Option<String> {
+        if asked.fetch_add(1, Ordering::Relaxed) >= ASKED_MAX {
+            return Some("too many rounds".to_string());
+        }
+        (self.probe)()
+    }
+
     /// Fails if a limit is reached, naming the stage.
     pub fn check(&self, stage: &str) -> Result<(), Limit> {
         match (self.probe)() {

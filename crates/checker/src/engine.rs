@@ -15,6 +15,7 @@ use crate::strong;
 use crate::witness;
 use history::{Anomaly, AnomalyKind, CommitOrder, History, Initial, Level, TxnId, Verdict};
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// What is known of a rule.
 #[derive(Clone)]
@@ -154,12 +155,15 @@ impl<'a> Engine<'a> {
             return anomaly;
         };
         (self.budget.progress)("making the evidence smaller");
+        let asked = AtomicU32::new(0);
+        let probe = || self.budget.patience(&asked);
         let budget = Budget {
+            probe: &probe,
             progress: &|_| {},
-            ..*self.budget
         };
         // The whole satisfies the weaker levels, so every part does.
         let decide = |part: &History| -> Option<Anomaly> {
+            asked.store(0, Ordering::Relaxed);
             let observed = observe(part, initial, &budget).ok()?;
             match strong::decide(&observed, level, &[], &budget).ok()?.0 {
                 strong::Decision::Violated(anomaly) => Some(anomaly),

@@ -35,6 +35,7 @@ pub use budget::{Budget, Limit};
 pub use part::Part;
 
 use history::{History, Initial, Level, LevelResult, Verdict};
+use std::sync::atomic::AtomicU32;
 use std::time::Instant;
 
 /// How to check.
@@ -111,9 +112,11 @@ pub fn shrink(history: &History, result: &LevelResult, options: &Options<'_>) ->
 
 /// Whether a history is known to violate a level; evidence is not made smaller.
 fn violates(history: &History, level: Level, options: &Options<'_>) -> bool {
+    let asked = AtomicU32::new(0);
+    let probe = || options.budget.patience(&asked);
     let budget = Budget {
+        probe: &probe,
         progress: &|_| {},
-        ..options.budget
     };
     let Ok(observed) = observe::observe(history, &options.initial, &budget) else {
         return false;
