@@ -57,6 +57,13 @@ pub struct CheckArgs {
     /// Write the evidence of every verdict to this file, for 'isolde certify'
     #[arg(long, value_name = "OUT")]
     pub certificate: Option<String>,
+    /// Write the smallest part of the history that still violates the level to this file, in the
+    /// format that its name tells
+    #[arg(long, value_name = "OUT")]
+    pub shrink: Option<String>,
+    /// Tell what each answer took, stage by stage
+    #[arg(short, long)]
+    pub verbose: bool,
     /// Give up after this many seconds (exit code 3)
     #[arg(long, value_name = "SECONDS", value_parser = parse_positive)]
     pub timeout: Option<f64>,

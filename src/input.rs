@@ -90,7 +90,7 @@ pub fn load(
     };
     let loaded = format::read(&sources, &options).map_err(|error| Failure::with(name, error))?;
     match limits.reached() {
-        Some(reason) => Err(LoadError::Limit(reason)),
+        Some(reason) => Err(LoadError::Limit(format!("{reason} (stage: reading)"))),
         None => Ok(loaded),
     }
 }

@@ -1,5 +1,6 @@
 //! `--timeout` and `--memory`: when they are reached, and what is said then.
 
+use crate::interrupt;
 use std::time::{Duration, Instant};
 
 /// The limits of one check.
@@ -22,8 +23,11 @@ impl Limits {
         }
     }
 
-    /// The limit that is reached, in words.
+    /// The limit that is reached, in words; an interruption is one.
     pub fn reached(&self) -> Option<String> {
+        if interrupt::pressed() {
+            return Some("interrupted".to_string());
+        }
         if let Some(timeout) = self.timeout
             && self.started.elapsed() >= timeout
         {
@@ -44,11 +48,6 @@ impl Limits {
         let line_bytes = (sample.len() as u64 / line_count).clamp(8, 64);
         let needed = size / line_bytes * 16;
         (needed > memory_bytes).then(|| memory_text(needed, "needed", memory_bytes))
-    }
-
-    /// Whether there is anything to watch.
-    pub fn exist(&self) -> bool {
-        self.timeout.is_some() || self.memory_bytes.is_some()
     }
 
     /// Whether so much more memory is in use than allowed that the system should not wait for the

@@ -4,6 +4,7 @@ mod args;
 mod commands;
 mod exit;
 mod input;
+mod interrupt;
 mod limits;
 mod output;
 mod progress;

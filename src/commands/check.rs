@@ -1,15 +1,19 @@
 //! `isolde check`: which levels hold, which are violated, and why.
 
 use crate::args::CheckArgs;
+use crate::commands::convert;
 use crate::exit::{Exit, Failure};
 use crate::input::{self, LoadError};
+use crate::interrupt;
 use crate::limits::Limits;
 use crate::output;
 use crate::progress::Progress;
 use crate::report::{self, Report};
 use crate::watchdog::{Dismissal, Watchdog};
 use checker::{Budget, Checked, Options};
-use history::{Initial, Level, LevelResult, Verdict};
+use history::format::Loaded;
+use history::{History, Initial, Level, LevelResult, Verdict};
+use std::sync::{Mutex, OnceLock};
 
 /// Checks every file; the exit code is that of the worst.
 pub fn run(args: &CheckArgs) -> Result<Exit, Failure> {
@@ -18,8 +22,22 @@ pub fn run(args: &CheckArgs) -> Result<Exit, Failure> {
             "--certificate takes one history file at a time".to_string(),
         ));
     }
+    if let Some(output) = &args.shrink {
+        if args.files.len() > 1 {
+            let problem = "--shrink takes one history file at a time";
+            return Err(Failure(problem.to_string()));
+        }
+        // A name without a format is better refused before the work than after it.
+        convert::output_format(output, None)?;
+    }
+    interrupt::listen();
     let mut exit = Exit::Holds;
     for place in 0..args.files.len() {
+        if interrupt::pressed() {
+            let reason = "not reached: interrupted";
+            exit = exit.and(print_unknown(args, &args.files[place], reason)?);
+            continue;
+        }
         exit = exit.and(match check_watched(args, place, exit) {
             Ok(exit) => exit,
             Err(failure) => {
@@ -31,19 +49,32 @@ pub fn run(args: &CheckArgs) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
-/// Checks one file, with a watchdog if there are limits; `so_far` is the exit of the files before.
+/// What is known of a file so far, for the watchdog to print if it has to end the process.
+#[derive(Default)]
+struct Known {
+    loaded: OnceLock<Loaded>,
+    answers: Mutex<Vec<Checked>>,
+}
+
+/// Checks one file under a watchdog; `so_far` is the exit of the files before.
 fn check_watched(args: &CheckArgs, place: usize, so_far: Exit) -> Result<Exit, Failure> {
     let limits = Limits::new(args.timeout, args.memory);
     let progress = Progress::start();
     let watchdog = Watchdog::new(&limits);
+    let known = Known::default();
     std::thread::scope(|scope| {
         let dismissal = watchdog.dismissal();
-        if limits.exist() {
-            scope.spawn(|| {
-                watchdog.watch(|limit| give_up(args, place, so_far, &limit, &progress));
-            });
-        }
-        check_file(args, &args.files[place], &limits, &progress, dismissal)
+        scope.spawn(|| {
+            watchdog.watch(|limit| give_up(args, place, so_far, &limit, &progress, &known));
+        });
+        check_file(
+            args,
+            &args.files[place],
+            &limits,
+            &progress,
+            &known,
+            dismissal,
+        )
     })
 }
 
@@ -60,6 +91,7 @@ fn check_file(
     file: &str,
     limits: &Limits,
     progress: &Progress,
+    known: &Known,
     dismissal: Dismissal<'_, '_>,
 ) -> Result<Exit, Failure> {
     let levels = levels_asked(args);
@@ -72,43 +104,90 @@ fn check_file(
             return print_unknown(args, file, &reason);
         }
     };
+    let loaded = known.loaded.get_or_init(|| loaded);
     let initial = &args.read.initial;
-    let answers = check_history(&loaded.history, &levels, initial, limits, progress);
+    let remember = |answer: &Checked| {
+        if let Ok(mut answers) = known.answers.lock() {
+            answers.push(answer.clone());
+        }
+    };
+    let probe = || limits.reached();
+    let tell = |stage: &str| progress.stage(stage);
+    let options = Options {
+        initial: initial.clone(),
+        budget: Budget {
+            probe: &probe,
+            progress: &tell,
+        },
+        answered: &remember,
+    };
+    let answers = checker::check(&loaded.history, &levels, &options);
+    let shrinks = args.shrink.as_ref();
+    let shrunk = shrinks.map(|output| (output, shrunk(&loaded.history, &answers, &options)));
     drop(dismissal);
     progress.finish();
     for text in &loaded.notes {
         output::note(&format!("{file}: {text}"));
     }
-    let report = Report::new(file, &loaded, &answers, args.levels.is_empty());
-    let exit = print(args, &report)?;
+    let report = Report::new(file, loaded, &answers, args.levels.is_empty());
+    let exit = print(args, report)?;
     if let Some(path) = &args.certificate {
         let results: Vec<LevelResult> =
             answers.iter().map(|answer| answer.result.clone()).collect();
         write_certificate(path, &loaded.history, initial, &results)?;
+    }
+    if let Some((output, shrunk)) = shrunk {
+        write_shrunk(file, output, shrunk)?;
     }
     Ok(exit)
 }
 
 /// Ends the process: the file at `place` takes more than the limits allow, and nothing of what
 /// works on it asks.
-fn give_up(args: &CheckArgs, place: usize, so_far: Exit, limit: &str, progress: &Progress) {
+fn give_up(
+    args: &CheckArgs,
+    place: usize,
+    so_far: Exit,
+    limit: &str,
+    progress: &Progress,
+    known: &Known,
+) {
     let reason = format!("{limit} (stage: {})", progress.current_stage());
     progress.finish();
     let mut exit = so_far.and(Exit::Unknown);
-    for (file, reason) in args.files[place..]
-        .iter()
-        .zip(std::iter::once(reason).chain(std::iter::repeat(
-            "not reached: a file before it passed a limit".to_string(),
-        )))
-    {
-        exit = exit.and(
-            print_unknown(args, file, &reason).unwrap_or_else(|failure| {
-                output::error(&failure.0);
-                Exit::BadInput
-            }),
-        );
+    for (at, file) in args.files.iter().enumerate().skip(place) {
+        let printed = match known.loaded.get().filter(|_| at == place) {
+            Some(loaded) => print_known(args, file, loaded, known, &reason),
+            None if at == place => print_unknown(args, file, &reason),
+            None => print_unknown(args, file, "not reached: a file before it passed a limit"),
+        };
+        exit = exit.and(printed.unwrap_or_else(|failure| {
+            output::error(&failure.0);
+            Exit::BadInput
+        }));
     }
     std::process::exit(i32::from(exit.code()));
+}
+
+/// Prints the answers that there are; the others are unknown.
+fn print_known(
+    args: &CheckArgs,
+    file: &str,
+    loaded: &Loaded,
+    known: &Known,
+    reason: &str,
+) -> Result<Exit, Failure> {
+    let answers = known.answers.lock();
+    let found = answers.map(|answers| answers.clone()).unwrap_or_default();
+    let answer = |level: Level| {
+        let known = found.iter().find(|answer| answer.result.level == level);
+        known.cloned().unwrap_or_else(|| unknown(level, reason))
+    };
+    let answers: Vec<Checked> = levels_asked(args).into_iter().map(answer).collect();
+    print(
+        args,
+        Report::new(file, loaded, &answers, args.levels.is_empty()),
+    )
 }
 
 fn print_unknown(args: &CheckArgs, file: &str, reason: &str) -> Result<Exit, Failure> {
@@ -116,7 +195,7 @@ fn print_unknown(args: &CheckArgs, file: &str, reason: &str) -> Result<Exit, Fai
         .into_iter()
         .map(|level| unknown(level, reason))
         .collect();
-    print(args, &Report::without_history(file, &answers))
+    print(args, Report::without_history(file, &answers))
 }
 
 /// Asks the checker within the limits.
@@ -127,12 +206,15 @@ pub fn check_history(
     limits: &Limits,
     progress: &Progress,
 ) -> Vec<Checked> {
+    let probe = || limits.reached();
+    let tell = |stage: &str| progress.stage(stage);
     let options = Options {
         initial: initial.clone(),
         budget: Budget {
-            probe: &|| limits.reached(),
-            progress: &|stage| progress.stage(stage),
+            probe: &probe,
+            progress: &tell,
         },
+        answered: &|_| {},
     };
     checker::check(history, levels, &options)
 }
@@ -142,14 +224,19 @@ fn unknown(level: Level, reason: &str) -> Checked {
     Checked {
         result: LevelResult { level, verdict },
         seconds: 0.0,
+        stages: Vec::new(),
     }
 }
 
-fn print(args: &CheckArgs, report: &Report<'_>) -> Result<Exit, Failure> {
+fn print(args: &CheckArgs, report: Report<'_>) -> Result<Exit, Failure> {
+    let report = Report {
+        verbose: args.verbose,
+        ..report
+    };
     if args.json {
-        output::print_plain(&report::json::render(report))?;
+        output::print_plain(&report::json::render(&report))?;
     } else {
-        output::print(&report::text::render(report))?;
+        output::print(&report::text::render(&report))?;
     }
     Ok(report.exit())
 }
@@ -162,4 +249,30 @@ fn write_certificate(
 ) -> Result<(), Failure> {
     let text = history::certificate::to_json(history, initial, results);
     std::fs::write(path, text).map_err(|error| Failure::with(path, error))
+}
+
+/// The smallest part of the history that still violates the first level that is violated.
+fn shrunk(
+    history: &History,
+    answers: &[Checked],
+    options: &Options<'_>,
+) -> Option<(Level, History)> {
+    let is_violated = |answer: &&Checked| matches!(answer.result.verdict, Verdict::Violated(_));
+    let result = &answers.iter().find(is_violated)?.result;
+    let part = checker::shrink(history, result, options)?;
+    Some((result.level, part.history))
+}
+
+fn write_shrunk(file: &str, output: &str, shrunk: Option<(Level, History)>) -> Result<(), Failure> {
+    let Some((level, part)) = shrunk else {
+        output::note(&format!("{file}: no violation to shrink"));
+        return Ok(());
+    };
+    convert::write(&part, output, convert::output_format(output, None)?)?;
+    output::note(&format!(
+        "{output}: {} transactions and {} operations of {file} that still violate {level}",
+        part.txn_count(),
+        part.op_count()
+    ));
+    Ok(())
 }

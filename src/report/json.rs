@@ -1,7 +1,7 @@
 //! One JSON object a history. Field names are a contract; see docs/guarantees.md.
 
 use super::Report;
-use checker::Checked;
+use checker::{Checked, Stage};
 use history::{Anomaly, Edge, History, OpId, Reason, TxnId, Verdict};
 use serde_json::{Map, Value, json};
 
@@ -55,7 +55,17 @@ fn result(history: Option<&History>, answer: &Checked) -> Value {
         object.insert("reason".into(), reason.as_str().into());
     }
     object.insert("seconds".into(), json!(answer.seconds));
+    let stages = answer.stages.iter().map(stage);
+    object.insert("stages".into(), stages.collect());
     object.into()
+}
+
+fn stage(stage: &Stage) -> Value {
+    let counts = stage.counts.iter();
+    let counts: Map<String, Value> = counts
+        .map(|&(what, number)| (what.to_string(), number.into()))
+        .collect();
+    json!({"name": stage.name, "seconds": stage.seconds, "counts": counts})
 }
 
 /// The name of a transaction; the implicit first one is `init`.
@@ -86,6 +96,13 @@ fn anomaly(history: &History, anomaly: &Anomaly) -> Value {
         .map(|found| edge(history, found))
         .collect();
     object.insert("edges".into(), edges.into());
+    if !anomaly.otherwise.is_empty() {
+        let cycle = |edges: &Vec<Edge>| -> Value {
+            edges.iter().map(|found| edge(history, found)).collect()
+        };
+        let cycles = anomaly.otherwise.iter().map(cycle);
+        object.insert("otherwise".into(), cycles.collect());
+    }
     if !anomaly.assuming.is_empty() {
         let choice = |&(read, writer): &(OpId, TxnId)| json!({"read": history.op_text(read), "writer": name(history, writer)});
         object.insert(

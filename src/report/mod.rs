@@ -18,6 +18,8 @@ pub struct Report<'a> {
     pub answers: &'a [Checked],
     /// Whether the user asked "which levels?" and not about certain ones.
     pub all_levels: bool,
+    /// Whether to tell what each answer took.
+    pub verbose: bool,
     /// Whether the history was read from or written to a file, which has a format.
     pub shows_format: bool,
 }
@@ -35,6 +37,7 @@ impl<'a> Report<'a> {
             loaded: Some(loaded),
             answers,
             all_levels,
+            verbose: false,
             shows_format: true,
         }
     }
@@ -46,6 +49,7 @@ impl<'a> Report<'a> {
             loaded: None,
             answers,
             all_levels: false,
+            verbose: false,
             shows_format: false,
         }
     }

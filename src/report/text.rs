@@ -18,6 +18,9 @@ pub fn render(report: &Report<'_>) -> String {
     // Writing to a string cannot fail, so the results below carry nothing.
     let _ = header(&mut text, report);
     let _ = verdicts(&mut text, report);
+    if report.verbose {
+        let _ = stages(&mut text, report);
+    }
     let _ = reasons(&mut text, report);
     text
 }
@@ -74,6 +77,31 @@ fn verdicts(text: &mut String, report: &Report<'_>) -> std::fmt::Result {
             [] if report.exit() == Exit::Unknown => writeln!(text, "no level is decided")?,
             [] => writeln!(text, "no level holds")?,
             levels => writeln!(text, "strongest that hold: {BOLD}{}{PLAIN}", names(levels))?,
+        }
+    }
+    Ok(())
+}
+
+/// What each answer took.
+fn stages(text: &mut String, report: &Report<'_>) -> std::fmt::Result {
+    for answer in report.answers {
+        writeln!(
+            text,
+            "\n{BOLD}{}{PLAIN}: {:.3} s",
+            answer.result.level, answer.seconds
+        )?;
+        for stage in &answer.stages {
+            let counts = stage.counts.iter();
+            let counts: Vec<String> = counts
+                .map(|(what, number)| format!("{number} {what}"))
+                .collect();
+            writeln!(
+                text,
+                "  {:<12}{:>9.3} s  {}",
+                stage.name,
+                stage.seconds,
+                counts.join(", ")
+            )?;
         }
     }
     Ok(())

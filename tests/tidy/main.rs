@@ -33,6 +33,7 @@ const FOREIGN: &[(&str, &[&str])] = &[
     ("memmap2", &["src/input.rs"]),
     ("parquet", PARQUET),
     ("bytes", &["crates/history/src/format/parquet_column.rs"]),
+    ("ctrlc", &["src/interrupt.rs"]),
     ("clap", &["src/args.rs", "src/main.rs"]),
     ("anstream", &["src/output.rs"]),
     ("serde_json", ANYWHERE),

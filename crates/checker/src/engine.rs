@@ -11,11 +11,13 @@ use crate::order::{ForcedEdges, Schedule, schedule};
 use crate::rounds::{self, Decision};
 use crate::rule::Rule;
 use crate::shrink;
+use crate::stage::{self, Stage};
 use crate::strong;
 use crate::witness;
 use history::{Anomaly, AnomalyKind, CommitOrder, History, Initial, Level, TxnId, Verdict};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Instant;
 
 /// What is known of a rule.
 #[derive(Clone)]
@@ -33,6 +35,7 @@ pub struct Engine<'a> {
     lost_update: Option<Option<Anomaly>>,
     /// Which values are initial, if evidence is to be made as small as it can be.
     minimizing: Option<&'a Initial>,
+    stages: Vec<Stage>,
 }
 
 /// So many operations are checked at most to make the evidence of a strong level smaller.
@@ -47,6 +50,7 @@ impl<'a> Engine<'a> {
             outcomes: Vec::new(),
             lost_update: None,
             minimizing: None,
+            stages: Vec::new(),
         }
     }
 
@@ -56,13 +60,36 @@ impl<'a> Engine<'a> {
         self
     }
 
+    /// The stages since the last call.
+    pub fn take_stages(&mut self) -> Vec<Stage> {
+        std::mem::take(&mut self.stages)
+    }
+
     /// The verdict on a level.
     pub fn verdict(&mut self, level: Level) -> Result<Verdict, Limit> {
+        if !Level::WEAK.contains(&level) {
+            return self.strong_verdict(level);
+        }
+        let started = Instant::now();
+        let verdict = self.weak_verdict(level);
+        self.end_weak_stage(started);
+        verdict
+    }
+
+    fn end_weak_stage(&mut self, started: Instant) {
+        self.stages.push(Stage {
+            name: "weak levels",
+            seconds: started.elapsed().as_secs_f64(),
+            counts: vec![("rules decided", self.outcomes.len() as u64)],
+        });
+    }
+
+    fn weak_verdict(&mut self, level: Level) -> Result<Verdict, Limit> {
         if level == Level::ReadUncommitted {
             return Ok(self.read_uncommitted());
         }
         let Some(rule) = Rule::of(level) else {
-            return self.by_weaker_levels(level);
+            return self.strong_verdict(level);
         };
         let mut anomalies = match self.outcome(rule)? {
             Outcome::Violated(anomalies) => anomalies,
@@ -114,26 +141,16 @@ impl<'a> Engine<'a> {
         Verdict::Violated(vec![anomaly])
     }
 
-    /// A level without an engine of its own is violated if one that it implies is.
-    fn by_weaker_levels(&mut self, level: Level) -> Result<Verdict, Limit> {
-        let implied: Vec<Level> = Level::WEAK
-            .into_iter()
-            .rev()
-            .filter(|&weak| level.implies(weak))
-            .collect();
-        for weak in implied {
-            if let violated @ Verdict::Violated(_) = self.verdict(weak)? {
-                return Ok(violated);
-            }
-        }
-        let mut anomalies = read_anomalies(self.observed, Rule::Causal);
-        if !anomalies.is_empty() {
-            for anomaly in &mut anomalies {
-                anomaly.explanation = explain::explain(self.observed, anomaly);
-            }
+    /// A strong level is violated if a weak one that it implies is; else versions are ordered.
+    fn strong_verdict(&mut self, level: Level) -> Result<Verdict, Limit> {
+        let started = Instant::now();
+        let by_weak = self.violated_by_weak(level);
+        self.end_weak_stage(started);
+        if let Some(anomalies) = by_weak? {
             return Ok(Verdict::Violated(anomalies));
         }
-        let (decision, _) = strong::decide(self.observed, level, &[], self.budget)?;
+        let (decision, effort) = strong::decide(self.observed, level, &[], self.budget)?;
+        self.stages.extend(stage::of_effort(&effort));
         Ok(match decision {
             strong::Decision::Holds(order) => Verdict::Holds(order),
             strong::Decision::Violated(_) if self.observed.lacks_writers => Verdict::Unknown(
@@ -141,11 +158,33 @@ impl<'a> Engine<'a> {
                     .to_string(),
             ),
             strong::Decision::Violated(anomaly) => {
+                let started = Instant::now();
                 let mut anomaly = self.smaller(level, anomaly);
                 anomaly.explanation = explain::explain(self.observed, &anomaly);
+                let seconds = started.elapsed().as_secs_f64();
+                self.stages.push(stage::of_evidence(&anomaly, seconds));
                 Verdict::Violated(vec![anomaly])
             }
         })
+    }
+
+    /// The anomalies of a weak level that a strong one implies, or of single reads.
+    fn violated_by_weak(&mut self, level: Level) -> Result<Option<Vec<Anomaly>>, Limit> {
+        let implied: Vec<Level> = Level::WEAK
+            .into_iter()
+            .rev()
+            .filter(|&weak| level.implies(weak))
+            .collect();
+        for weak in implied {
+            if let Verdict::Violated(anomalies) = self.weak_verdict(weak)? {
+                return Ok(Some(anomalies));
+            }
+        }
+        let mut anomalies = read_anomalies(self.observed, Rule::Causal);
+        for anomaly in &mut anomalies {
+            anomaly.explanation = explain::explain(self.observed, anomaly);
+        }
+        Ok((!anomalies.is_empty()).then_some(anomalies))
     }
 
     /// The anomaly of the smallest part of the history that still violates a strong level, unless
@@ -166,8 +205,8 @@ impl<'a> Engine<'a> {
             asked.store(0, Ordering::Relaxed);
             let observed = observe(part, initial, &budget).ok()?;
             match strong::decide(&observed, level, &[], &budget).ok()?.0 {
-                strong::Decision::Violated(anomaly) => Some(anomaly),
-                strong::Decision::Holds(_) => None,
+                strong::Decision::Violated(anomaly) if !observed.lacks_writers => Some(anomaly),
+                _ => None,
             }
         };
         let violates = |part: &History| decide(part).is_some();

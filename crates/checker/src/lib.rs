@@ -24,6 +24,7 @@ mod rule;
 mod saturate;
 mod shrink;
 mod sight;
+mod stage;
 mod stale;
 mod stamped;
 mod strong;
@@ -33,18 +34,31 @@ mod writers;
 
 pub use budget::{Budget, Limit};
 pub use part::Part;
+pub use stage::Stage;
 
 use history::{History, Initial, Level, LevelResult, Verdict};
 use std::sync::atomic::AtomicU32;
 use std::time::Instant;
 
 /// How to check.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub struct Options<'a> {
     /// Which values read the initial version of a key.
     pub initial: Initial,
     /// Limits, and who is told of progress.
     pub budget: Budget<'a>,
+    /// Told each answer as soon as it is found, for whoever may not wait for the others.
+    pub answered: &'a (dyn Fn(&Checked) + Sync + 'a),
+}
+
+impl Default for Options<'_> {
+    fn default() -> Self {
+        Options {
+            initial: Initial::default(),
+            budget: Budget::default(),
+            answered: &|_| {},
+        }
+    }
 }
 
 /// A verdict on a level, and how long it took beyond what earlier ones already found out.
@@ -54,6 +68,8 @@ pub struct Checked {
     pub result: LevelResult,
     /// Seconds of wall-clock time.
     pub seconds: f64,
+    /// What those seconds were spent on.
+    pub stages: Vec<Stage>,
 }
 
 /// Answers every level asked about, in that order.
@@ -71,6 +87,7 @@ pub fn check(history: &History, levels: &[Level], options: &Options<'_>) -> Vec<
     let mut asked: Vec<(usize, Level)> = levels.iter().copied().enumerate().collect();
     // What a strong level finds out answers weaker ones too.
     asked.sort_by_key(|&(_, level)| std::cmp::Reverse(level));
+    let mut stages = vec![observing(&observed, started)];
     let mut since = started;
     let mut checked: Vec<(usize, Checked)> = Vec::new();
     for (place, level) in asked {
@@ -83,16 +100,30 @@ pub fn check(history: &History, levels: &[Level], options: &Options<'_>) -> Vec<
         };
         let seconds = since.elapsed().as_secs_f64();
         since = Instant::now();
-        checked.push((
-            place,
-            Checked {
-                result: LevelResult { level, verdict },
-                seconds,
-            },
-        ));
+        stages.extend(engine.take_stages());
+        let answer = Checked {
+            result: LevelResult { level, verdict },
+            seconds,
+            stages: std::mem::take(&mut stages),
+        };
+        (options.answered)(&answer);
+        checked.push((place, answer));
     }
     checked.sort_by_key(|&(place, _)| place);
     checked.into_iter().map(|(_, checked)| checked).collect()
+}
+
+/// The stage that looked at every operation, which all levels share.
+fn observing(observed: &observe::Observed<'_>, started: Instant) -> Stage {
+    Stage {
+        name: "observe",
+        seconds: started.elapsed().as_secs_f64(),
+        counts: vec![
+            ("operations", observed.links.len() as u64),
+            ("ambiguous reads", observed.ambiguous.len() as u64),
+            ("known orders", observed.known.len() as u64),
+        ],
+    }
 }
 
 /// So many operations are checked at most to make a part smaller.
@@ -137,6 +168,7 @@ fn all_unknown(levels: &[Level], reason: &str, started: Instant) -> Vec<Checked>
             verdict: Verdict::Unknown(reason.to_string()),
         },
         seconds,
+        stages: Vec::new(),
     };
     levels.iter().map(unknown).collect()
 }
