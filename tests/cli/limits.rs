@@ -77,3 +77,83 @@ fn a_pipe_that_never_ends_gives_unknown() {
         }
     }
 }
+
+/// Sends the signal of Ctrl-C.
+fn interrupt(child: &std::process::Child) {
+    let pid = child.id().to_string();
+    let sent = std::process::Command::new("kill")
+        .args(["-INT", &pid])
+        .status();
+    assert!(sent.expect("kill runs").success());
+}
+
+/// An interruption while a pipe is read: nothing is known yet, but there is a report.
+#[test]
+fn an_interruption_gives_unknown() {
+    let mut child = command(&["check", "-", "-l", "serializable"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the binary starts");
+    let mut pipe = child.stdin.take().expect("a pipe");
+    pipe.write_all(b"w(1,1,0,0)\n").expect("the binary reads");
+    // The binary must have come to listen before it is interrupted.
+    std::thread::sleep(Duration::from_millis(700));
+    interrupt(&child);
+    let run = Run::of(child.wait_with_output().expect("the binary ends")).exits(3);
+    drop(pipe);
+    run.says(&["unknown   serializable", "interrupted (stage: reading)"]);
+}
+
+/// Reads of arbitrary versions among blind writes: nothing but a search can order these.
+fn hard_history() -> String {
+    let mut random = 7u64;
+    let mut below = |limit: usize| {
+        random = random.wrapping_mul(6_364_136_223_846_793_005);
+        random = random.wrapping_add(1);
+        (random >> 33) as usize % limit
+    };
+    let mut text = String::new();
+    let mut written: Vec<Vec<u32>> = vec![Vec::new(); 40];
+    for txn in 0..1000 {
+        let first = below(40);
+        for key in [first, (first + 1 + below(39)) % 40] {
+            written[key].push(txn + 1);
+            text.push_str(&format!("w({key},{},{txn},{txn})\n", txn + 1));
+        }
+    }
+    for txn in 1000..1060 {
+        let first = below(40);
+        for key in [first, (first + 1 + below(39)) % 40] {
+            if !written[key].is_empty() {
+                let version = written[key][below(written[key].len())];
+                text.push_str(&format!("r({key},{version},{txn},{txn})\n"));
+            }
+        }
+    }
+    text
+}
+
+/// An interruption of a search: the stage is named, and answers found before it stay.
+#[test]
+fn an_interruption_of_a_search_names_the_stage() {
+    let folder = Folder::new("interrupted");
+    let (easy, hard) = (
+        corpus("levels/serial.txt"),
+        folder.file("hard.txt", hard_history()),
+    );
+    let child = command(&["check", &easy, &hard, &easy, "-l", "snapshot-isolation"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the binary starts");
+    std::thread::sleep(Duration::from_millis(1500));
+    interrupt(&child);
+    let run = Run::of(child.wait_with_output().expect("the binary ends")).exits(3);
+    run.says(&[
+        "holds     snapshot-isolation",
+        "interrupted (stage: solv",
+        "not reached: interrupted",
+    ]);
+}
