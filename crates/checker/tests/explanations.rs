@@ -73,9 +73,9 @@ fn write_skew_is_a_short_story() {
         text,
         "write-skew: s2t2 read y=1, which s1t1 overwrote with y=2; s1t1 read x=1, which \
          s2t2 overwrote with x=2: neither saw what the other wrote, so neither can come \
-         first. x=1 is older than x=2: the other way round, s2t2 read y=1 of s0t0; s0t0 \
-         overwrote x=2 of s2t2 with x=1: a circle. y=1 is older than y=2: the other way \
-         round, s1t1 read x=1 of s0t0; s0t0 overwrote y=2 of s1t1 with y=1: a circle."
+         first. y=1 is older than y=2: the other way round, s1t1 read x=1 of s0t0; s0t0 \
+         overwrote y=2 of s1t1 with y=1: a circle. x=1 is older than x=2: the other way \
+         round, s2t2 read y=1 of s0t0; s0t0 overwrote x=2 of s2t2 with x=1: a circle."
     );
     let text = told(Level::Serializable, &["1 r x 0 w y 2", "2 r y 0 w x 2"]);
     assert_eq!(
@@ -117,10 +117,10 @@ fn uncertain_orders_are_told_with_their_reasons() {
     );
     assert_eq!(
         text,
-        "G1c: s0t0 precedes s0t1 in their session; s0t0 overwrote x=2 of s0t1 with x=1: a \
-         circle. x=2 is older than x=1: the other way round, s0t1 read y=0, which s1t2 \
-         overwrote with y=1; s1t2 precedes s1t3 in their session; s1t3 read x=1, which \
-         s0t1 overwrote with x=2: a circle."
+        "G2-item: s0t1 read y=0, which s1t2 overwrote with y=1; s1t2 precedes s1t3 in \
+         their session; s1t3 read x=1, which s0t1 overwrote with x=2: a circle. x=1 is \
+         older than x=2: the other way round, s0t0 precedes s0t1 in their session; s0t0 \
+         overwrote x=2 of s0t1 with x=1: a circle."
     );
 }
 
@@ -160,16 +160,16 @@ fn two_choices_without_a_way_out_are_told_as_cases() {
     let text = told(Level::SnapshotIsolation, &lines);
     assert_eq!(
         text,
-        "no-version-order: No order of the versions is possible. Either order of x=1 and \
-         x=2 leads to a contradiction. If x=1 is older than x=2: y=1 is older than y=2: \
-         the other way round, s5t5 read r=1 of s2t2; s5t5 read x=1, which s1t1 overwrote \
-         with x=2; s9t9 read q=1 of s1t1; s9t9 read y=2, which s2t2 overwrote with y=1: a \
-         circle. s4t4 read s=1 of s3t3; s4t4 read x=1, which s1t1 overwrote with x=2; s8t8 \
-         read q=1 of s1t1; s8t8 read y=1, which s3t3 overwrote with y=2: a circle. If x=2 \
-         is older than x=1: y=2 is older than y=1: the other way round, s6t6 read s=1 of \
-         s3t3; s6t6 read x=2, which s0t0 overwrote with x=1; s10t10 read p=1 of s0t0; \
-         s10t10 read y=1, which s3t3 overwrote with y=2: a circle. s7t7 read r=1 of s2t2; \
-         s7t7 read x=2, which s0t0 overwrote with x=1; s11t11 read p=1 of s0t0; s11t11 \
-         read y=2, which s2t2 overwrote with y=1: a circle."
+        "no-version-order: No order of the versions is possible. Either order of x=2 and \
+         x=1 leads to a contradiction. If x=2 is older than x=1: y=1 is older than y=2: \
+         the other way round, s7t7 read r=1 of s2t2; s7t7 read x=2, which s0t0 overwrote \
+         with x=1; s11t11 read p=1 of s0t0; s11t11 read y=2, which s2t2 overwrote with \
+         y=1: a circle. s6t6 read s=1 of s3t3; s6t6 read x=2, which s0t0 overwrote with \
+         x=1; s10t10 read p=1 of s0t0; s10t10 read y=1, which s3t3 overwrote with y=2: a \
+         circle. If x=1 is older than x=2: y=2 is older than y=1: the other way round, \
+         s4t4 read s=1 of s3t3; s4t4 read x=1, which s1t1 overwrote with x=2; s8t8 read \
+         q=1 of s1t1; s8t8 read y=1, which s3t3 overwrote with y=2: a circle. s5t5 read \
+         r=1 of s2t2; s5t5 read x=1, which s1t1 overwrote with x=2; s9t9 read q=1 of s1t1; \
+         s9t9 read y=2, which s2t2 overwrote with y=1: a circle."
     );
 }

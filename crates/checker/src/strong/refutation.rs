@@ -37,14 +37,19 @@ pub fn refute(theory: &Theory<'_>, required: &[Vec<i32>]) -> Refutation {
     clauses.extend(required.iter().cloned());
     let core = minimal(&clauses, theory.choice_count());
     let in_core: Vec<Vec<i32>> = core.iter().map(|&place| clauses[place].clone()).collect();
-    let (last, by_cases) = last_settled(&in_core);
+    let length = |place: usize| theory.lemmas.get(place).map(|lemma| lemma.steps.len());
+    let (last, by_cases) = last_settled(&in_core, |at| length(core[at]));
     let mut places: Vec<usize> = core.clone();
     places.retain(|&place| place < cycle_count);
+    // In an order that does not depend on how the search went.
+    places.sort_by_cached_key(|&place| {
+        let steps = theory.lemmas[place].steps.iter();
+        let ends: Vec<(u32, u32)> = steps.map(|&(from, to, _)| (from, to)).collect();
+        (ends.len(), ends)
+    });
     if let Some(main) = last.map(|at| core[at]).filter(|place| *place < cycle_count) {
         places.retain(|&place| place != main);
         places.insert(0, main);
-    } else {
-        places.sort_by_key(|&place| theory.lemmas[place].steps.len());
     }
     let found = |place: usize| cycle(&theory.lemmas[place]);
     Refutation {
@@ -53,32 +58,60 @@ pub fn refute(theory: &Theory<'_>, required: &[Vec<i32>]) -> Refutation {
     }
 }
 
+/// So many cycles are tried as the main one.
+const MAINS_MAX: usize = 64;
+
 /// The clause that no value is left for once the others have been used in turn, each settling one
-/// literal; or that there is none.
-fn last_settled(clauses: &[Vec<i32>]) -> (Option<usize>, bool) {
+/// literal; or that there is none. Of several the one that rests on most: what settles a single
+/// order by itself is better told as the reason for that order.
+/// `length` is that of the clause's cycle, if it has one.
+fn last_settled(
+    clauses: &[Vec<i32>],
+    length: impl Fn(usize) -> Option<usize>,
+) -> (Option<usize>, bool) {
+    let is_cycle = |at: &usize| length(*at).is_some();
+    let mut mains: Vec<usize> = (0..clauses.len()).filter(is_cycle).collect();
+    mains.sort_by_key(|&at| std::cmp::Reverse((clauses[at].len(), length(at))));
+    let is_last = |&main: &usize| {
+        let settled = settled_without(clauses, main);
+        clauses[main]
+            .iter()
+            .all(|literal| settled.contains(&-literal))
+    };
+    let last = mains.into_iter().take(MAINS_MAX).find(is_last);
+    if last.is_some() {
+        return (last, false);
+    }
+    (None, !leads_to_contradiction(clauses))
+}
+
+/// What the clauses other than one settle, each when all but one of its literals are.
+fn settled_without(clauses: &[Vec<i32>], without: usize) -> Vec<i32> {
     let mut settled: Vec<i32> = Vec::new();
     loop {
-        let mut changed = false;
+        let before = settled.len();
         for (at, clause) in clauses.iter().enumerate() {
-            if clause.iter().any(|literal| settled.contains(literal)) {
+            if at == without || clause.iter().any(|literal| settled.contains(literal)) {
                 continue;
             }
             let mut open = clause
                 .iter()
                 .filter(|literal| !settled.contains(&-**literal));
-            match (open.next(), open.next()) {
-                (None, _) => return (Some(at), false),
-                (Some(&only), None) => {
-                    settled.push(only);
-                    changed = true;
-                }
-                _ => {}
+            if let (Some(&only), None) = (open.next(), open.next()) {
+                settled.push(only);
             }
         }
-        if !changed {
-            return (None, true);
+        if settled.len() == before {
+            return settled;
         }
     }
+}
+
+/// Whether settling in turn leaves some clause no value.
+fn leads_to_contradiction(clauses: &[Vec<i32>]) -> bool {
+    let settled = settled_without(clauses, usize::MAX);
+    let is_empty = |clause: &Vec<i32>| clause.iter().all(|literal| settled.contains(&-literal));
+    clauses.iter().any(is_empty)
 }
 
 fn cycle(lemma: &Lemma) -> Cycle {
