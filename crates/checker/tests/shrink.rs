@@ -154,7 +154,7 @@ fn without_cycle(anomaly: &Anomaly, place: usize) -> Anomaly {
     fewer
 }
 
-/// No cycle of the evidence of a strong level can be left out, and no transaction of it.
+/// No cycle of the evidence of a strong level can be left out.
 #[test]
 fn evidence_of_strong_levels_has_nothing_to_spare() {
     let strong = Level::all().filter(|level| !Level::WEAK.contains(level));
