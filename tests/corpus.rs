@@ -1,5 +1,5 @@
 //! Histories with known verdicts: our own in `tests/corpus`, and other people's where they are at
-//! hand. Each is checked at every weak level, its evidence certified through a certificate file,
+//! hand. Each is checked at every level, its evidence certified through a certificate file,
 //! and small ones are compared with the executable definitions.
 #![allow(missing_docs)]
 
@@ -41,10 +41,11 @@ fn load(path: &Path) -> Result<Loaded, String> {
     format::read(&sources, &ReadOptions::default()).map_err(|error| error.to_string())
 }
 
-/// The verdicts at every weak level, each certified after a trip through a certificate file.
+/// The verdicts at every level, each certified after a trip through a certificate file.
 fn certified_verdicts(name: &str, history: &History) -> Vec<LevelResult> {
     let initial = Initial::default();
-    let results: Vec<LevelResult> = check(history, &Level::WEAK, &Options::default())
+    let levels: Vec<Level> = Level::all().collect();
+    let results: Vec<LevelResult> = check(history, &levels, &Options::default())
         .into_iter()
         .map(|answer| answer.result)
         .collect();
@@ -76,10 +77,9 @@ fn kinds(results: &[LevelResult]) -> BTreeSet<AnomalyKind> {
     results.iter().flat_map(of).collect()
 }
 
-/// Everything that the levels named imply, of the weak ones.
+/// Everything that the levels named imply.
 fn closure(strongest: &[Level]) -> BTreeSet<Level> {
-    Level::WEAK
-        .into_iter()
+    Level::all()
         .filter(|&level| strongest.iter().any(|strong| strong.implies(level)))
         .collect()
 }
@@ -125,12 +125,8 @@ fn compare_with_the_definition(name: &str, history: &History, results: &[LevelRe
     let Ok(truth) = definition::holds_all(history, &initial) else {
         return false;
     };
-    let weak = |(level, holds): &(Level, bool)| *holds && Level::WEAK.contains(level);
-    let truth: BTreeSet<Level> = truth
-        .iter()
-        .filter(|row| weak(row))
-        .map(|row| row.0)
-        .collect();
+    let held_by_definition = truth.iter().filter(|row| row.1).map(|row| row.0);
+    let truth: BTreeSet<Level> = held_by_definition.collect();
     assert_eq!(
         held(results),
         truth,
@@ -191,7 +187,7 @@ fn every_file_is_on_the_list_and_every_anomaly_in_a_file() {
             .any(|expected| expected.kinds.contains(&row.kind));
         assert!(shown, "no file shows {}", row.name);
     }
-    for row in LEVELS.iter().filter(|row| Level::WEAK.contains(&row.level)) {
+    for row in &LEVELS {
         let fails = listed
             .iter()
             .any(|expected| !expected.held.contains(&row.level));
@@ -294,21 +290,21 @@ fn bugs_of_real_databases_are_found_where_the_level_shows_them() {
     if let Some(path) = foreign("isovista-text/yugabyte_tcc.txt") {
         assert!(!held(&foreign_verdicts(&path)).contains(&Level::Causal));
     }
-    // PostgreSQL's bug is one of serializability: nothing up to causal is violated.
-    if let Some(path) = foreign("isovista-text/pg_ser_bug.txt") {
-        assert_eq!(held(&foreign_verdicts(&path)).len(), Level::WEAK.len());
+    // PostgreSQL's and CockroachDB's bugs are ones of serializability: nothing else is violated.
+    for name in ["isovista-text/pg_ser_bug.txt", "cobra/cock-G2"] {
+        if let Some(path) = foreign(name) {
+            let results = foreign_verdicts(&path);
+            let unbroken = closure(&[Level::StrongSnapshotIsolation]);
+            assert_eq!(held(&results), unbroken, "{name}");
+        }
     }
 }
 
 #[test]
-fn cobra_logs_hold_the_weak_levels() {
-    for name in ["chengRW-1000", "rubis-10000", "twitter-10000", "cock-G2"] {
+fn cobra_logs_of_sound_runs_hold_every_level() {
+    for name in ["chengRW-1000", "rubis-10000", "twitter-10000"] {
         if let Some(path) = foreign(&format!("cobra/{name}")) {
-            assert_eq!(
-                held(&foreign_verdicts(&path)).len(),
-                Level::WEAK.len(),
-                "{name}"
-            );
+            assert_eq!(held(&foreign_verdicts(&path)).len(), LEVELS.len(), "{name}");
         }
     }
 }
@@ -323,7 +319,7 @@ fn elle_histories_get_an_answer_or_a_reason() {
             match load(&path) {
                 Ok(loaded) => {
                     let results = certified_verdicts(&path.display().to_string(), &loaded.history);
-                    assert_eq!(results.len(), Level::WEAK.len());
+                    assert_eq!(results.len(), LEVELS.len());
                 }
                 Err(error) => assert!(error.contains("bank"), "{}: {error}", path.display()),
             }

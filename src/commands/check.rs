@@ -78,12 +78,21 @@ fn check_watched(args: &CheckArgs, place: usize, so_far: Exit) -> Result<Exit, F
     })
 }
 
-fn levels_asked(args: &CheckArgs) -> Vec<Level> {
+fn levels_asked(args: &CheckArgs, history: Option<&History>) -> Vec<Level> {
     if args.levels.is_empty() {
-        Level::WEAK.to_vec()
+        levels_worth_asking(history)
     } else {
         args.levels.clone()
     }
+}
+
+/// All levels; without times, those of real time say no more than those of sessions.
+pub fn levels_worth_asking(history: Option<&History>) -> Vec<Level> {
+    let has_times = history.is_none_or(History::has_intervals);
+    let of_real_time = [Level::StrongSnapshotIsolation, Level::StrictSerializable];
+    Level::all()
+        .filter(|level| has_times || !of_real_time.contains(level))
+        .collect()
 }
 
 fn check_file(
@@ -94,7 +103,6 @@ fn check_file(
     known: &Known,
     dismissal: Dismissal<'_, '_>,
 ) -> Result<Exit, Failure> {
-    let levels = levels_asked(args);
     let loaded = match input::load(file, args.read.format, limits, progress) {
         Ok(loaded) => loaded,
         Err(LoadError::Failure(failure)) => return Err(failure),
@@ -105,6 +113,7 @@ fn check_file(
         }
     };
     let loaded = known.loaded.get_or_init(|| loaded);
+    let levels = levels_asked(args, Some(&loaded.history));
     let initial = &args.read.initial;
     let remember = |answer: &Checked| {
         if let Ok(mut answers) = known.answers.lock() {
@@ -183,7 +192,10 @@ fn print_known(
         let known = found.iter().find(|answer| answer.result.level == level);
         known.cloned().unwrap_or_else(|| unknown(level, reason))
     };
-    let answers: Vec<Checked> = levels_asked(args).into_iter().map(answer).collect();
+    let answers: Vec<Checked> = levels_asked(args, Some(&loaded.history))
+        .into_iter()
+        .map(answer)
+        .collect();
     print(
         args,
         Report::new(file, loaded, &answers, args.levels.is_empty()),
@@ -191,7 +203,7 @@ fn print_known(
 }
 
 fn print_unknown(args: &CheckArgs, file: &str, reason: &str) -> Result<Exit, Failure> {
-    let answers: Vec<Checked> = levels_asked(args)
+    let answers: Vec<Checked> = levels_asked(args, None)
         .into_iter()
         .map(|level| unknown(level, reason))
         .collect();

@@ -9,7 +9,7 @@ use crate::progress::Progress;
 use crate::report::{self, Report};
 use checker::Checked;
 use history::format::{Format, Loaded};
-use history::{AnomalyKind, Initial, Level, Verdict};
+use history::{AnomalyKind, Initial, Verdict};
 use workload::{Benchmark, Config, Datatype, Distribution, Shape, generate};
 
 /// Generates, writes, and checks as asked.
@@ -38,7 +38,7 @@ pub fn run(args: &GenerateArgs) -> Result<Exit, Failure> {
     let initial = Initial::default();
     let answers = check::check_history(
         &generated.history,
-        &Level::WEAK,
+        &check::levels_worth_asking(Some(&generated.history)),
         &initial,
         &limits,
         &progress,

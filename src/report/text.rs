@@ -59,7 +59,7 @@ fn verdicts(text: &mut String, report: &Report<'_>) -> std::fmt::Result {
         };
         let name = answer.result.verdict.name();
         let line = format!(
-            "  {colour}{name:<9}{PLAIN} {:<20} {tail}",
+            "  {colour}{name:<9}{PLAIN} {:<33} {tail}",
             answer.result.level
         );
         writeln!(text, "{}", line.trim_end())?;

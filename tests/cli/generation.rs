@@ -78,7 +78,7 @@ fn is_weak(name: &str) -> bool {
 fn what_cannot_be_planted_is_refused() {
     generate(&["--check", "--anomaly", "G1c"])
         .exits(2)
-        .says(&["G1c is named when found, but there is nothing to plant for it"]);
+        .complains(&["G1c is named when found, but there is nothing to plant for it"]);
 }
 
 #[test]

@@ -15,7 +15,7 @@ fn a_short_timeout_gives_unknown() {
     let json = isolde(&["check", &path, "--timeout", "0.000001", "--json"])
         .exits(3)
         .json();
-    assert_eq!(json["results"].as_array().map(Vec::len), Some(10));
+    assert_eq!(json["results"].as_array().map(Vec::len), Some(19));
     assert_eq!(json["results"][0]["verdict"], "unknown");
     isolde(&["check", &path, "--timeout", "600", "--memory", "8"]).exits(0);
 }

@@ -33,6 +33,8 @@ pub struct Engine<'a> {
     first: Option<Schedule>,
     outcomes: Vec<(Rule, Outcome)>,
     lost_update: Option<Option<Anomaly>>,
+    /// Strong levels that hold, with the orders that prove it.
+    held: Vec<(Level, CommitOrder)>,
     /// Which values are initial, if evidence is to be made as small as it can be.
     minimizing: Option<&'a Initial>,
     stages: Vec<Stage>,
@@ -49,6 +51,7 @@ impl<'a> Engine<'a> {
             first: None,
             outcomes: Vec::new(),
             lost_update: None,
+            held: Vec::new(),
             minimizing: None,
             stages: Vec::new(),
         }
@@ -67,8 +70,19 @@ impl<'a> Engine<'a> {
 
     /// The verdict on a level.
     pub fn verdict(&mut self, level: Level) -> Result<Verdict, Limit> {
+        if let Some((_, order)) = self.held.iter().find(|(held, _)| held.implies(level)) {
+            let mut order = order.clone();
+            if Level::WEAK.contains(&level) {
+                order.snapshots.clear();
+            }
+            return Ok(Verdict::Holds(order));
+        }
         if !Level::WEAK.contains(&level) {
-            return self.strong_verdict(level);
+            let verdict = self.strong_verdict(level)?;
+            if let Verdict::Holds(order) = &verdict {
+                self.held.push((level, order.clone()));
+            }
+            return Ok(verdict);
         }
         let started = Instant::now();
         let verdict = self.weak_verdict(level);
@@ -88,9 +102,7 @@ impl<'a> Engine<'a> {
         if level == Level::ReadUncommitted {
             return Ok(self.read_uncommitted());
         }
-        let Some(rule) = Rule::of(level) else {
-            return self.strong_verdict(level);
-        };
+        let rule = Rule::of(level).expect("every weak level but the weakest has a rule");
         let mut anomalies = match self.outcome(rule)? {
             Outcome::Violated(anomalies) => anomalies,
             Outcome::Holds(order) => {
@@ -143,13 +155,20 @@ impl<'a> Engine<'a> {
 
     /// A strong level is violated if a weak one that it implies is; else versions are ordered.
     fn strong_verdict(&mut self, level: Level) -> Result<Verdict, Limit> {
+        if read_anomalies(self.observed, Rule::Causal).is_empty() {
+            let (order, effort) = strong::guess_order(self.observed, level, self.budget)?;
+            if let Some(order) = order {
+                self.stages.extend(stage::of_effort(&effort));
+                return Ok(Verdict::Holds(order));
+            }
+        }
         let started = Instant::now();
         let by_weak = self.violated_by_weak(level);
         self.end_weak_stage(started);
         if let Some(anomalies) = by_weak? {
             return Ok(Verdict::Violated(anomalies));
         }
-        let (decision, effort) = strong::decide(self.observed, level, &[], self.budget)?;
+        let (decision, effort) = strong::decide(self.observed, level, self.budget)?;
         self.stages.extend(stage::of_effort(&effort));
         Ok(match decision {
             strong::Decision::Holds(order) => Verdict::Holds(order),
@@ -204,7 +223,7 @@ impl<'a> Engine<'a> {
         let decide = |part: &History| -> Option<Anomaly> {
             asked.store(0, Ordering::Relaxed);
             let observed = observe(part, initial, &budget).ok()?;
-            match strong::decide(&observed, level, &[], &budget).ok()?.0 {
+            match strong::decide(&observed, level, &budget).ok()?.0 {
                 strong::Decision::Violated(anomaly) if !observed.lacks_writers => Some(anomaly),
                 _ => None,
             }

@@ -31,7 +31,7 @@ pub fn verdict(
     let plain = engine.verdict(level)?;
     // The strong levels choose writers together with version orders.
     let is_weak = Level::WEAK.contains(&level) && level != Level::ReadUncommitted;
-    let undecided = matches!(plain, Verdict::Holds(_)) && is_weak;
+    let undecided = matches!(&plain, Verdict::Holds(order) if order.reads.is_empty()) && is_weak;
     if observed.ambiguous.is_empty() || !undecided {
         return Ok(plain);
     }

@@ -18,7 +18,6 @@ use super::shape::Shape;
 use super::timeline::Timeline;
 use super::versions::{ReaderCounts, Writes};
 use crate::observe::{Link, Observed};
-use crate::order::Forced;
 use history::TxnId;
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
@@ -49,14 +48,9 @@ pub struct Guess {
     pub complete: bool,
 }
 
-/// Runs the transactions again; see the module's text. `hints` are edges worth keeping to.
-pub fn guess(
-    observed: &Observed<'_>,
-    shape: Shape,
-    timeline: Option<&Timeline>,
-    hints: &[Forced],
-) -> Guess {
-    let mut replay = Replay::new(observed, shape, timeline, hints);
+/// Runs the transactions again; see the module's text.
+pub fn guess(observed: &Observed<'_>, shape: Shape, timeline: Option<&Timeline>) -> Guess {
+    let mut replay = Replay::new(observed, shape, timeline);
     replay.run();
     let taken_count = observed.taken.iter().filter(|&&taken| taken).count();
     Guess {
@@ -70,7 +64,6 @@ struct Replay<'a> {
     shape: Shape,
     timeline: Option<&'a Timeline>,
     counts: Vec<u32>,
-    hints: FxHashMap<u32, Vec<u32>>,
     /// By operation, the place in `Observed::ambiguous`.
     ambiguous: FxHashMap<u32, u32>,
     last: Vec<Last>,
@@ -107,12 +100,7 @@ enum Blocker {
 }
 
 impl<'a> Replay<'a> {
-    fn new(
-        observed: &'a Observed<'a>,
-        shape: Shape,
-        timeline: Option<&'a Timeline>,
-        hints: &[Forced],
-    ) -> Replay<'a> {
+    fn new(observed: &'a Observed<'a>, shape: Shape, timeline: Option<&'a Timeline>) -> Replay<'a> {
         let history = observed.history;
         let counts = ReaderCounts::new(observed, &Writes::new(observed));
         let initial = |&pending: &u32| Last {
@@ -125,15 +113,10 @@ impl<'a> Replay<'a> {
         } else {
             (0..history.txn_count() as u32).map(|t| (t, t + 1)).unzip()
         };
-        let mut by_end: FxHashMap<u32, Vec<u32>> = FxHashMap::default();
-        for edge in hints {
-            by_end.entry(edge.to).or_default().push(edge.from);
-        }
         Replay {
             observed,
             shape,
             timeline,
-            hints: by_end,
             ambiguous: observed
                 .ambiguous
                 .iter()
@@ -200,12 +183,6 @@ impl<'a> Replay<'a> {
             for &link in &self.observed.links[range] {
                 if Link::is_txn(link) && !self.committed[link as usize] {
                     return Some(Blocker::Txn(link));
-                }
-            }
-            if let Some(hints) = self.hints.get(&txn) {
-                let open = hints.iter().find(|&&from| !self.committed[from as usize]);
-                if let Some(&from) = open {
-                    return Some(Blocker::Txn(from));
                 }
             }
             if let Some(timeline) = self.timeline {

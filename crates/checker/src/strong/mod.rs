@@ -37,7 +37,7 @@ mod versions;
 use crate::Budget;
 use crate::budget::Limit;
 use crate::observe::Observed;
-use crate::order::{self, Forced};
+use crate::order;
 use conflicts::{Chosen, NO_WRITER};
 use greedy::Repair;
 use guess::Guess;
@@ -75,30 +75,44 @@ pub struct Effort {
     pub solve_seconds: f64,
 }
 
-/// Decides a strong level. `hints` are edges that any order had better keep to.
+/// The first guess at an order, if nothing is wrong with it.
+pub fn guess_order(
+    observed: &Observed<'_>,
+    level: Level,
+    budget: &Budget<'_>,
+) -> Result<(Option<CommitOrder>, Effort), Limit> {
+    let shape = Shape::of(level).expect("a strong level has a shape");
+    let started = Instant::now();
+    (budget.progress)("guessing an order");
+    let timeline = Timeline::new(observed).filter(|_| shape.real_time);
+    let first = guess::guess(observed, shape, timeline.as_ref());
+    budget.check("guess")?;
+    let mut effort = Effort::default();
+    let mut order = None;
+    if first.complete && observed.known.is_empty() {
+        let walk = conflicts::walk(observed, shape, &first.events, &Settled { observed });
+        effort.conflicts = walk.conflicts.len();
+        if walk.conflicts.is_empty() {
+            let counts = |txn| observed.taken[txn as usize];
+            let events = &first.events;
+            order = Some(commit_order(observed, shape, events, &walk.writers, counts));
+        }
+    }
+    effort.guess_seconds = started.elapsed().as_secs_f64();
+    Ok((order, effort))
+}
+
+/// Decides a strong level.
 pub fn decide(
     observed: &Observed<'_>,
     level: Level,
-    hints: &[Forced],
     budget: &Budget<'_>,
 ) -> Result<(Decision, Effort), Limit> {
     let shape = Shape::of(level).expect("a strong level has a shape");
     let mut effort = Effort::default();
     let started = Instant::now();
-    (budget.progress)("guessing an order");
     let timeline = Timeline::new(observed).filter(|_| shape.real_time);
-    let first = guess::guess(observed, shape, timeline.as_ref(), hints);
-    budget.check("guess")?;
-    if first.complete && observed.known.is_empty() {
-        let walk = conflicts::walk(observed, shape, &first.events, &Settled { observed });
-        effort.conflicts = walk.conflicts.len();
-        effort.guess_seconds = started.elapsed().as_secs_f64();
-        if walk.conflicts.is_empty() {
-            let counts = |txn| observed.taken[txn as usize];
-            let order = commit_order(observed, shape, &first.events, &walk.writers, counts);
-            return Ok((Decision::Holds(order), effort));
-        }
-    }
+    let first = guess::guess(observed, shape, timeline.as_ref());
     budget.check("guess")?;
     let known = Known::new(observed, shape, timeline);
     let mut events = match better_guess(&known, first, budget)? {

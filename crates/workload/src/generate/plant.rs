@@ -96,18 +96,18 @@ fn scenario(kind: AnomalyKind) -> &'static [Planned] {
             (3, &[R(0, &[2])]),
             (3, &[R(0, &[1])]),
         ],
+        _ => strong_scenario(kind),
+    }
+}
+
+/// Scenarios that causal allows; none for those that need a run of their own.
+fn strong_scenario(kind: AnomalyKind) -> &'static [Planned] {
+    match kind {
         LostUpdate => &[
             (0, &[W(0, 1)]),
             (1, &[R(0, &[1]), W(0, 2)]),
             (2, &[R(0, &[1]), W(0, 3)]),
         ],
-        _ => strong_scenario(kind),
-    }
-}
-
-/// Scenarios that only levels above causal forbid; none for those that need a run of their own.
-fn strong_scenario(kind: AnomalyKind) -> &'static [Planned] {
-    match kind {
         WriteSkew => &[
             (0, &[R(0, &[]), R(1, &[]), W(0, 1)]),
             (1, &[R(0, &[]), R(1, &[]), W(1, 1)]),
