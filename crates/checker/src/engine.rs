@@ -12,7 +12,7 @@ use crate::rounds::{self, Decision};
 use crate::rule::Rule;
 use crate::shrink;
 use crate::stage::{self, Stage};
-use crate::strong;
+use crate::strong::{self, Strategy};
 use crate::witness;
 use history::{Anomaly, AnomalyKind, CommitOrder, History, Initial, Level, TxnId, Verdict};
 use std::collections::BTreeMap;
@@ -35,6 +35,7 @@ pub struct Engine<'a> {
     lost_update: Option<Option<Anomaly>>,
     /// Strong levels that hold, with the orders that prove it.
     held: Vec<(Level, CommitOrder)>,
+    strategy: Strategy,
     /// Which values are initial, if evidence is to be made as small as it can be.
     minimizing: Option<&'a Initial>,
     stages: Vec<Stage>,
@@ -52,6 +53,7 @@ impl<'a> Engine<'a> {
             outcomes: Vec::new(),
             lost_update: None,
             held: Vec::new(),
+            strategy: Strategy::default(),
             minimizing: None,
             stages: Vec::new(),
         }
@@ -60,6 +62,12 @@ impl<'a> Engine<'a> {
     /// From now on the evidence of strong levels is made as small as it can be.
     pub fn minimizing(mut self, initial: &'a Initial) -> Engine<'a> {
         self.minimizing = Some(initial);
+        self
+    }
+
+    /// Takes only these shortcuts.
+    pub fn by(mut self, strategy: Strategy) -> Engine<'a> {
+        self.strategy = strategy;
         self
     }
 
@@ -155,7 +163,7 @@ impl<'a> Engine<'a> {
 
     /// A strong level is violated if a weak one that it implies is; else versions are ordered.
     fn strong_verdict(&mut self, level: Level) -> Result<Verdict, Limit> {
-        if read_anomalies(self.observed, Rule::Causal).is_empty() {
+        if self.strategy.guess && read_anomalies(self.observed, Rule::Causal).is_empty() {
             let (order, effort) = strong::guess_order(self.observed, level, self.budget)?;
             if let Some(order) = order {
                 self.stages.extend(stage::of_effort(&effort));
@@ -168,7 +176,7 @@ impl<'a> Engine<'a> {
         if let Some(anomalies) = by_weak? {
             return Ok(Verdict::Violated(anomalies));
         }
-        let (decision, effort) = strong::decide(self.observed, level, self.budget)?;
+        let (decision, effort) = strong::decide(self.observed, level, self.strategy, self.budget)?;
         self.stages.extend(stage::of_effort(&effort));
         Ok(match decision {
             strong::Decision::Holds(order) => Verdict::Holds(order),
@@ -223,7 +231,10 @@ impl<'a> Engine<'a> {
         let decide = |part: &History| -> Option<Anomaly> {
             asked.store(0, Ordering::Relaxed);
             let observed = observe(part, initial, &budget).ok()?;
-            match strong::decide(&observed, level, &budget).ok()?.0 {
+            match strong::decide(&observed, level, self.strategy, &budget)
+                .ok()?
+                .0
+            {
                 strong::Decision::Violated(anomaly) if !observed.lacks_writers => Some(anomaly),
                 _ => None,
             }

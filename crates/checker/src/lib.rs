@@ -35,6 +35,7 @@ mod writers;
 pub use budget::{Budget, Limit};
 pub use part::Part;
 pub use stage::Stage;
+pub use strong::Strategy;
 
 use history::{History, Initial, Level, LevelResult, Verdict};
 use std::sync::atomic::AtomicU32;
@@ -49,6 +50,8 @@ pub struct Options<'a> {
     pub budget: Budget<'a>,
     /// Told each answer as soon as it is found, for whoever may not wait for the others.
     pub answered: &'a (dyn Fn(&Checked) + Sync + 'a),
+    /// Which shortcuts the strong levels take.
+    pub strategy: Strategy,
 }
 
 impl Default for Options<'_> {
@@ -57,6 +60,7 @@ impl Default for Options<'_> {
             initial: Initial::default(),
             budget: Budget::default(),
             answered: &|_| {},
+            strategy: Strategy::default(),
         }
     }
 }
@@ -83,7 +87,9 @@ pub fn check(history: &History, levels: &[Level], options: &Options<'_>) -> Vec<
     if let Some(reason) = &observed.undecidable {
         return all_unknown(levels, reason, started);
     }
-    let mut engine = engine::Engine::new(&observed, &options.budget).minimizing(&options.initial);
+    let mut engine = engine::Engine::new(&observed, &options.budget)
+        .by(options.strategy)
+        .minimizing(&options.initial);
     let mut asked: Vec<(usize, Level)> = levels.iter().copied().enumerate().collect();
     // What a strong level finds out answers weaker ones too.
     asked.sort_by_key(|&(_, level)| std::cmp::Reverse(level));

@@ -22,16 +22,26 @@ pub fn of_effort(effort: &Effort) -> Vec<Stage> {
         seconds: effort.guess_seconds,
         counts: vec![("conflicts", count(effort.conflicts))],
     }];
-    if effort.solve_seconds > 0.0 {
-        stages.push(Stage {
-            name: "solve",
-            seconds: effort.solve_seconds,
-            counts: vec![
+    let later = [
+        ("prune", effort.prune_seconds),
+        ("repair", effort.repair_seconds),
+        ("solve", effort.solve_seconds),
+    ];
+    for (name, seconds) in later.into_iter().filter(|&(_, seconds)| seconds > 0.0) {
+        let counts = match name {
+            "repair" => vec![("conflicts left", count(effort.left))],
+            "prune" if effort.solve_seconds > 0.0 => Vec::new(),
+            _ => vec![
                 ("choices", count(effort.choices)),
                 ("cycles", count(effort.cycles)),
                 ("rounds", count(effort.rounds)),
                 ("visits", effort.visits),
             ],
+        };
+        stages.push(Stage {
+            name,
+            seconds,
+            counts,
         });
     }
     stages

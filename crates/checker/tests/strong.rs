@@ -4,8 +4,8 @@
 
 mod small;
 
-use checker::{Options, check};
-use history::{Initial, Level, Verdict, definition};
+use checker::{Options, Strategy, check};
+use history::{Builder, History, Initial, Level, Op, TxnId, Value, Verdict, definition};
 use small::{Shape, random_history, show};
 
 /// How many seeds a test tries at most; `ISOLDE_SEEDS` asks for more.
@@ -160,4 +160,158 @@ fn lists_agree_with_the_definition() {
         },
         seeds(700_000, 2000),
     );
+}
+
+/// Without a guess, without pruning, without repair: the verdicts stay the same.
+#[test]
+fn shortcuts_change_no_verdict() {
+    let shapes = [
+        Shape {
+            sessions: 5,
+            txns: 10,
+            keys: 3,
+            ..Shape::default()
+        },
+        Shape {
+            txns: 8,
+            keys: 2,
+            duplicates: 30,
+            indeterminate: 10,
+            ..Shape::default()
+        },
+    ];
+    let levels = [
+        Level::Prefix,
+        Level::SnapshotIsolation,
+        Level::StrongSessionSnapshotIsolation,
+        Level::Serializable,
+        Level::StrongSessionSerializable,
+    ];
+    for (shape, seed) in shapes.iter().zip([800_000, 900_000]) {
+        for seed in seeds(seed, 600) {
+            let history = random_history(shape, seed);
+            let verdicts = |bits: u32| -> Vec<&'static str> {
+                let options = Options {
+                    strategy: Strategy {
+                        guess: bits & 1 != 0,
+                        prune: bits & 2 != 0,
+                        repair: bits & 4 != 0,
+                    },
+                    ..Options::default()
+                };
+                let checked = check(&history, &levels, &options);
+                for answer in &checked {
+                    let decided = !matches!(answer.result.verdict, Verdict::Unknown(_));
+                    let refusal = history::certify(&history, &Initial::default(), &answer.result);
+                    let is_proved = refusal.is_ok() || !decided;
+                    assert!(is_proved, "seed {seed}, shortcuts {bits}: {refusal:?}");
+                }
+                checked
+                    .iter()
+                    .map(|answer| answer.result.verdict.name())
+                    .collect()
+            };
+            let all = verdicts(7);
+            for bits in 0..7 {
+                assert_eq!(
+                    verdicts(bits),
+                    all,
+                    "seed {seed}, shortcuts {bits}\n{}",
+                    show(&history)
+                );
+            }
+        }
+    }
+}
+
+/// Renaming keys, turning sessions round and leaving out a transaction that nobody read from: a level
+/// that holds still holds; the first two change nothing at all.
+#[test]
+fn verdicts_survive_renaming_and_reordering() {
+    let shape = Shape {
+        sessions: 4,
+        txns: 9,
+        keys: 3,
+        ..Shape::default()
+    };
+    let levels: Vec<Level> = Level::all().collect();
+    let verdicts = |history: &History| -> Vec<&'static str> {
+        let checked = check(history, &levels, &Options::default());
+        checked
+            .iter()
+            .map(|answer| answer.result.verdict.name())
+            .collect()
+    };
+    for seed in seeds(1_000_000, 500) {
+        let history = random_history(&shape, seed);
+        let told = verdicts(&history);
+        assert_eq!(
+            verdicts(&rebuilt(&history, None)),
+            told,
+            "seed {seed}\n{}",
+            show(&history)
+        );
+        for left_out in history.txn_ids().filter(|&txn| is_unread(&history, txn)) {
+            let fewer = verdicts(&rebuilt(&history, Some(left_out)));
+            for (before, after) in told.iter().zip(fewer) {
+                let keeps = *before != "holds" || after == "holds";
+                assert!(
+                    keeps,
+                    "seed {seed} without {left_out:?}\n{}",
+                    show(&history)
+                );
+            }
+        }
+        for (at, &level) in levels.iter().enumerate() {
+            for (other, verdict) in levels.iter().zip(&told) {
+                let keeps = told[at] != "holds" || !level.implies(*other) || *verdict == "holds";
+                assert!(
+                    keeps,
+                    "seed {seed}: {level} holds, {other} does not\n{}",
+                    show(&history)
+                );
+            }
+        }
+    }
+}
+
+/// The same history with other names of keys and the sessions the other way round, perhaps without
+/// one transaction.
+fn rebuilt(history: &History, left_out: Option<TxnId>) -> History {
+    let mut builder = Builder::new();
+    let sessions: Vec<_> = history.sessions().collect();
+    for session in sessions.into_iter().rev() {
+        let id = builder.session(history.session_label(session));
+        for txn in history.session_txns(session).map(TxnId) {
+            if Some(txn) == left_out {
+                continue;
+            }
+            let ops: Vec<Op> = history
+                .txn_ops(txn)
+                .map(|(_, op)| Op {
+                    key: builder.key(&Value::Text(
+                        format!("renamed {}", history.key_name(op.key)).into(),
+                    )),
+                    ..op
+                })
+                .collect();
+            builder
+                .push_txn(id, u64::from(txn.0), history.status(txn), None, &ops)
+                .expect("few enough");
+        }
+    }
+    builder.finish()
+}
+
+fn is_unread(history: &History, writer: TxnId) -> bool {
+    let written = |op: &Op| {
+        let mut writes = history.txn_ops(writer).map(|(_, write)| write);
+        writes.any(|write| write.kind.is_write() && (write.key, write.value) == (op.key, op.value))
+    };
+    let mut others = history.txn_ids().filter(|&txn| txn != writer);
+    !others.any(|txn| {
+        history
+            .txn_ops(txn)
+            .any(|(_, op)| !op.kind.is_write() && written(&op))
+    })
 }

@@ -40,7 +40,6 @@ use crate::observe::Observed;
 use crate::order;
 use conflicts::{Chosen, NO_WRITER};
 use greedy::Repair;
-use guess::Guess;
 use history::{Anomaly, CommitOrder, Level, OpId, TxnId};
 use known::Known;
 use refutation::Refutation;
@@ -71,7 +70,11 @@ pub struct Effort {
     pub rounds: usize,
     /// Events looked at to keep an order.
     pub visits: u64,
+    /// Conflicts that repairing left.
+    pub left: usize,
     pub guess_seconds: f64,
+    pub prune_seconds: f64,
+    pub repair_seconds: f64,
     pub solve_seconds: f64,
 }
 
@@ -102,21 +105,51 @@ pub fn guess_order(
     Ok((order, effort))
 }
 
+/// Which shortcuts to take on the way to a verdict on a strong level. The verdict does not depend on
+/// them; tests hold them against each other.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Strategy {
+    /// Begin with a guess rather than with any order.
+    pub guess: bool,
+    /// Find out what is certain before anything is tried.
+    pub prune: bool,
+    /// Repair the order as far as that goes before the solver is asked.
+    pub repair: bool,
+}
+
+impl Default for Strategy {
+    fn default() -> Self {
+        Strategy {
+            guess: true,
+            prune: true,
+            repair: true,
+        }
+    }
+}
+
 /// Decides a strong level.
 pub fn decide(
     observed: &Observed<'_>,
     level: Level,
+    strategy: Strategy,
     budget: &Budget<'_>,
 ) -> Result<(Decision, Effort), Limit> {
     let shape = Shape::of(level).expect("a strong level has a shape");
     let mut effort = Effort::default();
     let started = Instant::now();
     let timeline = Timeline::new(observed).filter(|_| shape.real_time);
-    let first = guess::guess(observed, shape, timeline.as_ref());
+    let first = if strategy.guess {
+        guess::guess(observed, shape, timeline.as_ref()).events
+    } else {
+        Vec::new()
+    };
     budget.check("guess")?;
     let known = Known::new(observed, shape, timeline);
-    let mut events = match better_guess(&known, first, budget)? {
-        Ok(events) => events,
+    let mut events = match better_guess(&known, first, strategy, budget)? {
+        Ok((conflicts, events)) => {
+            effort.conflicts = conflicts;
+            events
+        }
         Err(steps) => {
             let refutation = Refutation {
                 cycles: vec![refutation::known_cycle(&steps)],
@@ -126,8 +159,6 @@ pub fn decide(
         }
     };
     effort.guess_seconds = started.elapsed().as_secs_f64();
-    (budget.progress)("solving");
-    let started = Instant::now();
     events.extend(optional_events(observed, shape));
     if shape.parallel && events.len() > known.counted_events() {
         return Err(Limit(
@@ -136,34 +167,66 @@ pub fn decide(
                 .to_string(),
         ));
     }
-    let mut theory = Theory::new(Topological::new(&known, events));
-    if !shape.parallel {
-        let settled = Settled { observed };
-        if greedy::prune(&mut theory, &known, &settled, budget)? == Repair::Contradiction {
-            let refutation = refutation::refute(&theory, &[]);
-            return Ok((violated(&known, &refutation), effort));
-        }
-        theory.push_level();
-        greedy::repair(&mut theory, &known, &settled, budget)?;
-        effort.guess_seconds = started.elapsed().as_secs_f64();
-    }
-    let likely = theory.likely();
-    theory.backtrack(0);
+    let theory = Theory::new(Topological::new(&known, events));
+    let (theory, likely) = match prepare(&known, theory, strategy, budget, &mut effort)? {
+        Ok(prepared) => prepared,
+        Err(refutation) => return Ok((violated(&known, &refutation), effort)),
+    };
+    (budget.progress)("solving");
+    let started = Instant::now();
     let decision = Search::new(&known, theory, &likely, budget, &mut effort).run();
     effort.solve_seconds = started.elapsed().as_secs_f64();
     Ok((decision?, effort))
 }
 
-/// The guess or an order by estimated time, whichever has fewer conflicts. It agrees with everything known; the error is a cycle if nothing can.
+/// Prunes and repairs. Returns what is certain, and how the best order so far makes each choice; or
+/// why there is none.
+fn prepare<'a>(
+    known: &'a Known<'a>,
+    mut theory: Theory<'a>,
+    strategy: Strategy,
+    budget: &Budget<'_>,
+    effort: &mut Effort,
+) -> Result<Result<(Theory<'a>, Vec<i8>), Refutation>, Limit> {
+    let observed = known.observed;
+    let settled = Settled { observed };
+    if strategy.prune && !known.shape.parallel {
+        (budget.progress)("pruning");
+        let started = Instant::now();
+        let pruned = greedy::prune(&mut theory, known, &settled, budget)?;
+        effort.prune_seconds = started.elapsed().as_secs_f64();
+        effort.choices = theory.choice_count();
+        effort.cycles = theory.lemmas.len();
+        effort.visits = theory.order.visits;
+        if pruned == Repair::Contradiction {
+            return Ok(Err(refutation::refute(&theory, &[])));
+        }
+    }
+    if strategy.repair && !known.shape.parallel {
+        (budget.progress)("repairing");
+        let started = Instant::now();
+        theory.push_level();
+        effort.left = greedy::repair(&mut theory, known, &settled, budget)?;
+        effort.repair_seconds = started.elapsed().as_secs_f64();
+    }
+    let likely = theory.likely();
+    theory.backtrack(0);
+    Ok(Ok((theory, likely)))
+}
+
+/// The guess or an order by estimated time, whichever has fewer conflicts, and how many. It agrees
+/// with everything known; the error is a cycle if nothing can.
+#[allow(clippy::type_complexity)] // One caller, and each part is named there.
 fn better_guess(
     known: &Known<'_>,
-    first: Guess,
+    first: Vec<u32>,
+    strategy: Strategy,
     budget: &Budget<'_>,
-) -> Result<Result<Vec<u32>, Vec<Step>>, Limit> {
+) -> Result<Result<(usize, Vec<u32>), Vec<Step>>, Limit> {
     let (observed, shape) = (known.observed, known.shape);
-    let mut guesses = vec![first.events];
+    let mut guesses = vec![first];
     let schedule = order::schedule(observed, &[]);
-    if schedule.complete {
+    if schedule.complete && strategy.guess {
         let events = |txn: u32| [shape.start(txn), shape.commit(txn)];
         let by_time = estimate::by_time(observed, &schedule.order);
         let mut events: Vec<u32> = by_time.into_iter().flat_map(events).collect();
@@ -185,8 +248,7 @@ fn better_guess(
             best = Some((walk.conflicts.len(), events));
         }
     }
-    let (_, events) = best.expect("there is at least one guess");
-    Ok(Ok(events))
+    Ok(Ok(best.expect("there is at least one guess")))
 }
 
 /// A refutation as an anomaly.
