@@ -152,6 +152,32 @@ fn values_written_twice_perhaps_agree_with_the_definition() {
 }
 
 #[test]
+fn real_time_agrees_with_the_definition() {
+    for (lists, start) in [(false, 1_100_000), (true, 1_200_000)] {
+        let shape = Shape {
+            timed: true,
+            sessions: 5,
+            indeterminate: 10,
+            lists,
+            ..Shape::default()
+        };
+        agree(&shape, seeds(start, 1500));
+    }
+}
+
+#[test]
+fn times_and_values_written_twice_agree_with_the_definition() {
+    let shape = Shape {
+        timed: true,
+        duplicates: 40,
+        indeterminate: 20,
+        txns: 5,
+        ..Shape::default()
+    };
+    agree(&shape, seeds(1_300_000, 1500));
+}
+
+#[test]
 fn lists_agree_with_the_definition() {
     agree(
         &Shape {

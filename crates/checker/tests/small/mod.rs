@@ -1,7 +1,7 @@
 //! Small random histories: reads mostly return some value that somebody wrote.
 #![allow(dead_code)] // Each test file uses its part.
 
-use history::{Builder, History, Op, OpKind, Status, Value, ValueCode};
+use history::{Builder, History, Interval, Op, OpKind, Status, Value, ValueCode};
 
 /// What a random history looks like; shares in percent.
 #[derive(Clone, Debug)]
@@ -19,6 +19,8 @@ pub struct Shape {
     /// How often a read returns anything at all, written or not.
     pub wild: u64,
     pub lists: bool,
+    /// Whether transactions have times.
+    pub timed: bool,
 }
 
 impl Default for Shape {
@@ -34,6 +36,7 @@ impl Default for Shape {
             read_modify_write: 0,
             wild: 0,
             lists: false,
+            timed: false,
         }
     }
 }
@@ -129,6 +132,7 @@ fn build(
     orders: &[Vec<u64>],
 ) -> History {
     let mut builder = Builder::new();
+    let mut clock = Random(random.0 ^ 0xC10C);
     for (label, plan) in plans.iter().enumerate() {
         let session = builder.session(plan.session as i64);
         let mut own: Vec<(u64, u64)> = Vec::new();
@@ -175,8 +179,17 @@ fn build(
             };
             ops.push(op);
         }
+        let start = clock.below(12) as i64;
+        let interval = shape.timed.then(|| Interval {
+            start,
+            end: match clock.below(8) {
+                0 => Interval::NEVER,
+                1 => start - 1,
+                length => start + length as i64,
+            },
+        });
         builder
-            .push_txn(session, label as u64, plan.status, None, &ops)
+            .push_txn(session, label as u64, plan.status, interval, &ops)
             .expect("small");
     }
     builder.finish()

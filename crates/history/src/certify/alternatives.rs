@@ -275,7 +275,7 @@ impl Cycle<'_> {
             (Some(from), Some(to)) => {
                 history.status(edge.from) == Status::Committed
                     && from.end != Interval::NEVER
-                    && from.end < to.start
+                    && from.completion() < to.start
             }
             _ => false,
         };

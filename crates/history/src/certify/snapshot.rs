@@ -178,7 +178,7 @@ fn check_real_time(history: &History, order: &Order<'_>, snapshots: &[u32]) -> R
 fn end_of(history: &History, txn: TxnId) -> Option<i64> {
     let interval = history.interval(txn)?;
     let ended = history.status(txn) == Status::Committed && interval.end != Interval::NEVER;
-    ended.then_some(interval.end)
+    ended.then_some(interval.completion())
 }
 
 /// The places (from 0) in order of their snapshots.
