@@ -129,6 +129,7 @@ fn check_file(
             progress: &tell,
         },
         answered: &remember,
+        ..Options::default()
     };
     let answers = checker::check(&loaded.history, &levels, &options);
     let shrinks = args.shrink.as_ref();
@@ -226,7 +227,7 @@ pub fn check_history(
             probe: &probe,
             progress: &tell,
         },
-        answered: &|_| {},
+        ..Options::default()
     };
     checker::check(history, levels, &options)
 }

@@ -157,7 +157,7 @@ fn real_time_agrees_with_the_definition() {
         let shape = Shape {
             timed: true,
             sessions: 5,
-            indeterminate: 10,
+            indeterminate: if lists { 0 } else { 10 },
             lists,
             ..Shape::default()
         };

@@ -255,6 +255,7 @@ fn better_guess(
 fn violated(known: &Known<'_>, refutation: &Refutation) -> Decision {
     let mut otherwise = evidence::edges(known, &refutation.cycles);
     let edges = otherwise.remove(0);
+    let by_cases = refutation.by_cases && !otherwise.is_empty();
     let history = known.observed.history;
     let mut transactions: Vec<TxnId> = Vec::new();
     for txn in edges
@@ -267,7 +268,7 @@ fn violated(known: &Known<'_>, refutation: &Refutation) -> Decision {
         }
     }
     Decision::Violated(Anomaly {
-        kind: classify::kind(history, &edges, refutation.by_cases),
+        kind: classify::kind(history, &edges, by_cases),
         count: 1,
         transactions,
         ops: Vec::new(),

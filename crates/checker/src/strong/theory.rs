@@ -14,7 +14,7 @@
 use super::known::Why;
 use super::topological::{ChosenEdge, Label, Step, Topological};
 use crate::observe::Observed;
-use history::TxnId;
+use history::{Status, TxnId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// A choice between two possibilities.
@@ -53,6 +53,9 @@ pub struct Theory<'a> {
     about: FxHashMap<(u32, u32), Vec<i32>>,
     /// By version, the choices that an ambiguous read returned it.
     perhaps_read_by: FxHashMap<(u32, u32), Vec<(u32, i32)>>,
+    /// By version, the settled reads of it by transactions that need not count.
+    optional_reads: FxHashMap<(u32, u32), Vec<u32>>,
+    /// The transactions of ambiguous reads and of those.
     reader_of: FxHashMap<u32, u32>,
     /// Literals as they were chosen, each with the number of edges before it.
     trail: Vec<(i32, usize)>,
@@ -69,7 +72,20 @@ impl<'a> Theory<'a> {
     pub fn new(order: Topological<'a>) -> Theory<'a> {
         let observed = order.known.observed;
         let ambiguous = observed.ambiguous.iter();
-        let reader_of = ambiguous.map(|read| (read.op.0, read.reader.0)).collect();
+        let mut reader_of: FxHashMap<u32, u32> =
+            ambiguous.map(|read| (read.op.0, read.reader.0)).collect();
+        let mut optional_reads: FxHashMap<(u32, u32), Vec<u32>> = FxHashMap::default();
+        let history = observed.history;
+        let need_not_count = |txn: &TxnId| {
+            history.status(*txn) == Status::Indeterminate && !observed.taken[txn.index()]
+        };
+        for txn in history.txn_ids().filter(need_not_count) {
+            for (read, key, writer) in observed.reads(txn) {
+                reader_of.insert(read.0, txn.0);
+                let version = (key.0, writer.0);
+                optional_reads.entry(version).or_default().push(read.0);
+            }
+        }
         Theory {
             order,
             choices: Vec::new(),
@@ -79,6 +95,7 @@ impl<'a> Theory<'a> {
             conditional: FxHashMap::default(),
             about: FxHashMap::default(),
             perhaps_read_by: FxHashMap::default(),
+            optional_reads,
             reader_of,
             trail: Vec::new(),
             levels: Vec::new(),
@@ -394,6 +411,9 @@ impl<'a> Theory<'a> {
                 edges.extend(self.overwritten_by(reader, read, older, newer, &[literal]));
             }
         }
+        for &read in self.optional_reads.get(&(key, older)).into_iter().flatten() {
+            edges.extend(self.overwritten(read, older, newer, &[literal]));
+        }
         for (read, from) in self.chosen_readers(key, older) {
             edges.extend(self.overwritten(read, older, newer, &[literal, from]));
         }
@@ -445,9 +465,12 @@ impl<'a> Theory<'a> {
         let shape = self.order.known.shape;
         let observed = self.observed();
         let mut edges = self.session_edges(txn);
-        for (read, _, writer) in observed.reads(TxnId(txn)) {
+        for (read, key, writer) in observed.reads(TxnId(txn)) {
             let (from, to) = (shape.commit(writer.0), shape.start(txn));
             edges.extend(self.edge((from, writer.0), (to, txn), Label::Read(read.0), &[]));
+            for order in self.orders_about(key.0, writer.0) {
+                edges.extend(self.implied_by_order(order));
+            }
         }
         if let Some(event) = self.order.known.last_completion_before(txn) {
             edges.push(ChosenEdge {
@@ -460,6 +483,11 @@ impl<'a> Theory<'a> {
         for (_, key) in observed.writes(TxnId(txn)) {
             for order in self.orders_about(key.0, txn) {
                 edges.extend(self.implied_by_order(order));
+            }
+            for &read in self.optional_reads.get(&(key.0, txn)).into_iter().flatten() {
+                let reader = self.reader(read);
+                let (from, to) = (shape.commit(txn), shape.start(reader));
+                edges.extend(self.edge((from, txn), (to, reader), Label::Read(read), &[]));
             }
             for (read, from) in self.chosen_readers(key.0, txn) {
                 edges.extend(self.implied_by_writer(from, read, txn));
