@@ -60,7 +60,7 @@ pub fn verdict(
                 .to_string(),
         ));
     }
-    if tried == choice_count {
+    if tried == choice_count && !observed.lacks_writers {
         return all_violated(observed, choice_count, level, budget);
     }
     let count = match choice_count {

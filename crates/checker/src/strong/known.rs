@@ -139,13 +139,14 @@ impl<'a> Known<'a> {
             if self.previous[txn as usize] != NONE {
                 call(shape.commit(self.previous[txn as usize]), Why::Session);
             }
+            // A transaction that need not count has no edges but chosen ones.
             if self.observed.taken[txn as usize] {
                 for (read, _, writer) in self.observed.reads(TxnId(txn)) {
                     call(shape.commit(writer.0), Why::Read(read.0));
                 }
-            }
-            if let Some(completion) = self.last_completion_before(txn) {
-                call(completion, Why::Time);
+                if let Some(completion) = self.last_completion_before(txn) {
+                    call(completion, Why::Time);
+                }
             }
         }
         for &(_, from, why) in Lists::of(&self.lists.into, event) {

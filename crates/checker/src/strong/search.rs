@@ -26,6 +26,9 @@ pub struct Search<'s, 'a, 'b> {
     is_solved: bool,
 }
 
+/// Every round should add something; after so many that do not, the answer is unknown.
+const IDLE_ROUNDS_MAX: usize = 8;
+
 /// The choices of the last solution.
 struct Solution<'s, 'a, 'b> {
     observed: &'a Observed<'a>,
@@ -91,9 +94,19 @@ impl<'s, 'a, 'b> Search<'s, 'a, 'b> {
     }
 
     pub fn run(mut self) -> Result<Decision, Limit> {
+        let (mut size, mut idle) = (0, 0);
         loop {
             self.budget.check("solve")?;
             self.effort.rounds += 1;
+            idle = if self.theory.size() == size {
+                idle + 1
+            } else {
+                0
+            };
+            size = self.theory.size();
+            if idle > IDLE_ROUNDS_MAX {
+                return Err(Limit("no progress (stage: solve)".to_string()));
+            }
             let mut walk = self.walk();
             let wrong = if self.known.shape.parallel {
                 self.use_chosen_writers(&mut walk);
@@ -120,6 +133,14 @@ impl<'s, 'a, 'b> Search<'s, 'a, 'b> {
                 Answer::Satisfied => self.is_solved = true,
                 Answer::Contradiction => {
                     let refutation = refutation::refute(&self.theory, self.solver.required());
+                    if refutation.cycles.is_empty() {
+                        return Err(Limit(
+                            "every possible writer of some read is an indeterminate transaction \
+                             that cannot have committed, for which there is no evidence yet \
+                             (stage: solve)"
+                                .to_string(),
+                        ));
+                    }
                     return Ok(super::violated(self.known, &refutation));
                 }
                 Answer::Stopped => self.budget.check("solve")?,

@@ -123,6 +123,13 @@ impl<'a> Theory<'a> {
         self.choices.len()
     }
 
+    /// How much is known by now: grows whenever a search finds out something.
+    pub fn size(&self) -> usize {
+        let conditional: usize = self.conditional.values().map(Vec::len).sum();
+        let edges = self.order.edges.len() + self.wanted.len() + conditional;
+        self.choices.len() + self.lemmas.len() + edges
+    }
+
     /// Whether a literal is chosen at the moment.
     pub fn is_chosen(&self, literal: i32) -> bool {
         let value = self.values[literal.unsigned_abs() as usize - 1];
