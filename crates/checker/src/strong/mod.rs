@@ -40,7 +40,7 @@ use crate::observe::Observed;
 use crate::order;
 use conflicts::{Chosen, NO_WRITER};
 use greedy::Repair;
-use history::{Anomaly, CommitOrder, Level, OpId, TxnId};
+use history::{Anomaly, CommitOrder, Interval, Level, OpId, TxnId};
 use known::Known;
 use refutation::Refutation;
 use search::Search;
@@ -233,6 +233,9 @@ fn better_guess(
         events.dedup();
         guesses.push(events);
     }
+    if strategy.guess && observed.history.has_intervals() {
+        guesses.push(by_clock(observed, shape));
+    }
     let mut best: Option<(usize, Vec<u32>)> = None;
     for guess in guesses {
         budget.check("guess")?;
@@ -249,6 +252,26 @@ fn better_guess(
         }
     }
     Ok(Ok(best.expect("there is at least one guess")))
+}
+
+/// The events by the middle of each transaction's time. Wrong times only make a worse guess.
+fn by_clock(observed: &Observed<'_>, shape: Shape) -> Vec<u32> {
+    let history = observed.history;
+    let middle = |&txn: &u32| match history.interval(TxnId(txn)) {
+        Some(times) if times.end != Interval::NEVER => {
+            i128::from(times.start) + i128::from(times.completion())
+        }
+        Some(times) => 2 * i128::from(times.start),
+        None => 0,
+    };
+    let mut txns: Vec<u32> = (0..history.txn_count() as u32)
+        .filter(|&txn| observed.taken[txn as usize])
+        .collect();
+    txns.sort_by_key(middle);
+    let events = |txn: u32| [shape.start(txn), shape.commit(txn)];
+    let mut events: Vec<u32> = txns.into_iter().flat_map(events).collect();
+    events.dedup();
+    events
 }
 
 /// A refutation as an anomaly.
