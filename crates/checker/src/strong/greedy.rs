@@ -22,6 +22,9 @@ use rustc_hash::FxHashMap;
 /// Rounds without an end are given up; most take a handful.
 const ROUNDS_MAX: usize = 40;
 
+/// The budget is asked once in so many conflicts.
+const ASK_EVERY: usize = 64;
+
 /// Whether there is a way out.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Repair {
@@ -42,7 +45,10 @@ pub fn prune(
         budget.check("prune")?;
         let walk = conflicts::walk(known.observed, known.shape, theory.order.events(), chosen);
         let mut is_new = false;
-        for &conflict in &walk.conflicts {
+        for (at, &conflict) in walk.conflicts.iter().enumerate() {
+            if at.is_multiple_of(ASK_EVERY) {
+                budget.check("prune")?;
+            }
             match settle(theory, known, conflict) {
                 Some(true) => is_new = true,
                 Some(false) => {}
@@ -92,23 +98,33 @@ pub fn repair(
 ) -> Result<usize, Limit> {
     let mut weights: FxHashMap<u32, u32> = FxHashMap::default();
     let (mut fewest, mut since) = (usize::MAX, 0);
+    let patience = if known.observed.ambiguous.is_empty() {
+        PATIENCE
+    } else {
+        PATIENCE_AMBIGUOUS
+    };
     loop {
         budget.check("repair")?;
         let walk = conflicts::walk(known.observed, known.shape, theory.order.events(), chosen);
         let count = walk.conflicts.len();
         since = if count < fewest { 0 } else { since + 1 };
         fewest = fewest.min(count);
-        if count == 0 || since > PATIENCE {
+        if count == 0 || since > patience {
             return Ok(count);
         }
-        for conflict in walk.conflicts {
+        for (at, conflict) in walk.conflicts.into_iter().enumerate() {
+            if at.is_multiple_of(ASK_EVERY) {
+                budget.check("repair")?;
+            }
             put_right(theory, conflict, &mut weights);
         }
     }
 }
 
-/// Rounds of repair that bring nothing better before it is given up.
-const PATIENCE: usize = 6;
+/// Rounds of repair that bring nothing better before it is given up; fewer where reads have several
+/// possible writers, which the solver is better at.
+const PATIENCE: usize = 40;
+const PATIENCE_AMBIGUOUS: usize = 8;
 
 /// Puts a conflict right. Where other choices stand in the way, those that stood in the way least
 /// often so far are taken back.
