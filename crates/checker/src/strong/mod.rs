@@ -5,16 +5,20 @@
 //!
 //! 1. *guess* an order by running the transactions again (`guess`), and look what is wrong with it
 //!    (`conflicts`): nothing, and the order is the proof;
-//! 2. make a choice of each pair of versions that is wrong (`theory`), and *solve*: a CDCL solver
-//!    chooses, an order of events is kept under its choices (`topological`), a cycle is a clause;
-//! 3. look at the order that comes out, and go on with what is wrong with it (`search`);
+//! 2. take the best of that guess, one by estimated time (`estimate`) and one by the clock, *prune*
+//!    the pairs of versions that are wrong and of which only one order closes no cycle, and *repair*
+//!    the others one by one (`greedy`);
+//! 3. make a choice of each pair that is still wrong (`theory`), and *solve*: a CDCL solver chooses,
+//!    an order of events is kept under its choices (`topological`), a cycle is a clause; look at the
+//!    order that comes out, and go on with what is wrong with it (`search`);
 //! 4. if no choice is left, the cycles found are the evidence (`refutation`, `evidence`).
 //!
-//! Cost: linear where the guess is right; else each conflict costs a search between its two events.
-//! The question is NP-complete (Papadimitriou 1979 for serializability; Biswas & Enea 2019).
+//! Cost: linear where the guess is right; else each conflict costs a search between its two events,
+//! which is longer where more sessions ran side by side. The question is NP-complete (Papadimitriou
+//! 1979 for serializability; Biswas & Enea 2019).
 //!
-//! Where we differ from PolySI and its successors: no reachability is computed for all pairs, no
-//! constraint exists before some order violates it, so sessions and pairs of writers cost nothing.
+//! Where we differ from PolySI and its successors: no reachability is computed for all pairs, and no
+//! constraint exists before some order violates it.
 
 mod classify;
 mod conflicts;
