@@ -146,19 +146,29 @@ impl<'a> Engine<'a> {
     }
 
     fn read_uncommitted(&self) -> Verdict {
-        let known = ForcedEdges::new(rounds::known_edges(self.observed));
+        let dirty = self.observed.of_dirty_reads();
+        let observed = dirty.as_ref().unwrap_or(self.observed);
+        let mut anomalies = read_anomalies_if(observed, |anomaly| {
+            anomaly.kind == AnomalyKind::DuplicateElement
+        });
+        let known = ForcedEdges::new(rounds::known_edges(observed));
         let graph = Graph {
-            observed: self.observed,
+            observed,
             forced: &known,
             base: false,
         };
         let components = graph.components();
-        if components.sizes.iter().all(|&size| size == 1) {
-            return Verdict::Holds(commit_order(&components.order));
+        if components.sizes.iter().any(|&size| size > 1) {
+            anomalies.push(witness::dirty_write(observed, &known));
         }
-        let mut anomaly = witness::dirty_write(self.observed, &known);
-        anomaly.explanation = explain::explain(self.observed, &anomaly);
-        Verdict::Violated(vec![anomaly])
+        for anomaly in &mut anomalies {
+            anomaly.explanation = explain::explain(observed, anomaly);
+        }
+        if anomalies.is_empty() {
+            Verdict::Holds(commit_order(&components.order))
+        } else {
+            Verdict::Violated(anomalies)
+        }
     }
 
     /// A strong level is violated if a weak one that it implies is; else versions are ordered.
@@ -313,12 +323,18 @@ fn commit_order(order: &[u32]) -> CommitOrder {
 
 /// The anomalies of single reads that break a rule, one for each kind, counted.
 fn read_anomalies(observed: &Observed<'_>, rule: Rule) -> Vec<Anomaly> {
+    read_anomalies_if(observed, |anomaly| {
+        anomaly.kind != AnomalyKind::NonRepeatableRead || !rule.allows_non_repeatable_reads()
+    })
+}
+
+fn read_anomalies_if(
+    observed: &Observed<'_>,
+    breaks: impl Fn(&ReadAnomaly) -> bool,
+) -> Vec<Anomaly> {
     let mut by_kind: BTreeMap<AnomalyKind, (u64, &ReadAnomaly)> = BTreeMap::new();
-    let counts = |anomaly: &&ReadAnomaly| observed.taken[anomaly.txn.index()];
+    let counts = |anomaly: &&ReadAnomaly| observed.taken[anomaly.txn.index()] && breaks(anomaly);
     for anomaly in observed.read_anomalies.iter().filter(counts) {
-        if anomaly.kind == AnomalyKind::NonRepeatableRead && rule.allows_non_repeatable_reads() {
-            continue;
-        }
         by_kind.entry(anomaly.kind).or_insert((0, anomaly)).0 += 1;
     }
     let shown = |(kind, (count, anomaly)): (AnomalyKind, (u64, &ReadAnomaly))| {

@@ -38,7 +38,7 @@ fn agree(shape: &Shape, seeds: std::ops::Range<u64>) {
                 Verdict::Violated(_) => false,
                 Verdict::Unknown(why) => {
                     assert!(
-                        shape.lists || (shape.duplicates > 0 && shape.indeterminate > 0),
+                        shape.duplicates > 0 && shape.indeterminate > 0,
                         "seed {seed}, {level}: {why}\n{}",
                         show(&history)
                     );
@@ -157,7 +157,7 @@ fn real_time_agrees_with_the_definition() {
         let shape = Shape {
             timed: true,
             sessions: 5,
-            indeterminate: if lists { 0 } else { 10 },
+            indeterminate: 10,
             lists,
             ..Shape::default()
         };
@@ -186,6 +186,21 @@ fn lists_agree_with_the_definition() {
         },
         seeds(700_000, 2000),
     );
+}
+
+#[test]
+fn uncertain_and_spoilt_lists_agree_with_the_definition() {
+    for (wild, start) in [(0, 710_000), (6, 720_000)] {
+        let shape = Shape {
+            lists: true,
+            aborted: 8,
+            indeterminate: 20,
+            timed: true,
+            wild,
+            ..Shape::default()
+        };
+        agree(&shape, seeds(start, 2000));
+    }
 }
 
 /// Without a guess, without pruning, without repair: the verdicts stay the same.

@@ -17,6 +17,9 @@ pub enum AnomalyKind {
     NotMyLastWrite,
     IntermediateRead,
     NonRepeatableRead,
+    DirtyUpdate,
+    DuplicateElement,
+    IncompatibleOrder,
     DirtyWrite,
     CyclicCausality,
     NonMonotonicRead,
@@ -64,7 +67,7 @@ macro_rules! row {
 
 /// Every kind of anomaly.
 #[rustfmt::skip]
-pub const ANOMALIES: [AnomalyRow; 24] = [
+pub const ANOMALIES: [AnomalyRow; 27] = [
     row!(ThinAirRead, "thin-air-read", "TAP-a", "a transaction read a value that nobody wrote"),
     row!(AbortedRead, "aborted-read", "TAP-b, G1a", "a transaction read a value that an aborted transaction wrote"),
     row!(FutureRead, "future-read", "TAP-c", "a transaction read a value before it wrote that value itself"),
@@ -72,6 +75,9 @@ pub const ANOMALIES: [AnomalyRow; 24] = [
     row!(NotMyLastWrite, "not-my-last-write", "TAP-d (Plume)", "a transaction read a value of its own that it had already overwritten"),
     row!(IntermediateRead, "intermediate-read", "TAP-e, G1b", "a transaction read a value that its writer overwrote before it committed"),
     row!(NonRepeatableRead, "non-repeatable-read", "TAP-f", "a transaction read two different values of a key without writing it in between"),
+    row!(DirtyUpdate, "dirty-update", "Elle: dirty update", "a list shows an element of an aborted transaction before others"),
+    row!(DuplicateElement, "duplicate-element", "Elle: duplicate elements", "a list shows an element more often than it was appended"),
+    row!(IncompatibleOrder, "incompatible-order", "Elle: incompatible order", "two reads of a list are no beginnings of one and the same list"),
     row!(DirtyWrite, "G0", "G0", "the version orders of several keys contradict each other"),
     row!(CyclicCausality, "cyclic-causality", "TAP-g, G1c", "transactions follow each other in a circle by session order and reads"),
     row!(NonMonotonicRead, "non-monotonic-read", "Plume: NonMonoReadCO", "a transaction read from a writer and then an older version of something that this writer wrote too"),

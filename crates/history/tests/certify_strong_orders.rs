@@ -124,7 +124,7 @@ fn strong_levels() -> impl Iterator<Item = Level> {
 /// What the definition says of each level above causal, if it says anything.
 fn truth(history: &History) -> Option<Vec<(Level, bool)>> {
     let all = match holds_all(history, &Initial::default()) {
-        Err(OutOfScope::TooManyInterpretations | OutOfScope::ContradictoryLists) => return None,
+        Err(OutOfScope::TooManyInterpretations | OutOfScope::UnrecoverableLists) => return None,
         all => all.expect("in scope"),
     };
     let strong = all.into_iter().filter(|row| !Level::WEAK.contains(&row.0));

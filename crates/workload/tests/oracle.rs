@@ -83,7 +83,7 @@ fn check_one(config: &Config, missing: &mut [(Level, u32)]) {
             return;
         }
         // The definitions do not take a list that shows an indeterminate append and more.
-        Err(OutOfScope::ContradictoryLists) if indeterminate(&generated) => return,
+        Err(OutOfScope::UnrecoverableLists) if indeterminate(&generated) => return,
         Err(error) => panic!("{level} {datatype:?} {seed}: {error}\n{}", text(&generated)),
     };
     for ((asked, count), (_, holds)) in missing.iter_mut().zip(verdicts) {

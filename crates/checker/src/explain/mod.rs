@@ -111,6 +111,9 @@ impl Words<'_> {
             AnomalyKind::NonRepeatableRead => {
                 format!("{} did {} and later {}.", owner(0), text(0), text(1))
             }
+            AnomalyKind::DirtyUpdate
+            | AnomalyKind::DuplicateElement
+            | AnomalyKind::IncompatibleOrder => self.of_lists(anomaly),
             AnomalyKind::LostUpdate => format!(
                 "{} did {} and then {}; {} did {} and then {}: both overwrote the same version, \
                  so one of the updates is lost.",
@@ -120,6 +123,38 @@ impl Words<'_> {
                 owner(2),
                 text(2),
                 text(3)
+            ),
+            _ => anomaly.kind.row().meaning.to_string(),
+        }
+    }
+
+    /// An anomaly of lists.
+    fn of_lists(&self, anomaly: &Anomaly) -> String {
+        let ops = &anomaly.ops;
+        let text = |at: usize| self.op(ops[at]);
+        let owner = |at: usize| self.owner(ops[at]);
+        match anomaly.kind {
+            AnomalyKind::DirtyUpdate => {
+                let writer = owner(0);
+                format!(
+                    "{} did {}, which shows {} of {writer} under later elements, but {writer} \
+                     aborted.",
+                    owner(1),
+                    text(1),
+                    text(0)
+                )
+            }
+            AnomalyKind::DuplicateElement => format!(
+                "{} did {}, which shows an element more often than it was appended.",
+                owner(0),
+                text(0)
+            ),
+            AnomalyKind::IncompatibleOrder => format!(
+                "{} did {} and {} did {}: neither list is the beginning of the other.",
+                owner(0),
+                text(0),
+                owner(1),
+                text(1)
             ),
             _ => anomaly.kind.row().meaning.to_string(),
         }

@@ -9,7 +9,9 @@
 //! Cost: linear in the operations; 4 bytes an operation beyond the history, and a join buffer of
 //! about 3 bytes an operation that is freed again.
 
+mod appends;
 mod join;
+mod list_order;
 mod lists;
 mod local;
 mod settle;
@@ -71,8 +73,8 @@ pub struct KnownOrder {
     /// The appends of the two.
     pub from_op: OpId,
     pub to_op: OpId,
-    /// The list read that shows them next to each other, or that ends with the first and lacks the
-    /// second.
+    /// The list read that shows the first before the second and nothing certain in between, or
+    /// that shows the first last and lacks the second.
     pub read: OpId,
 }
 
@@ -124,11 +126,11 @@ pub fn observe<'h>(
     budget.check("join")?;
     settle::settle(&mut observed, unsettled);
     observed.take_committed();
-    lists::version_order(&mut observed);
+    list_order::add(&mut observed);
     Ok(observed)
 }
 
-impl Observed<'_> {
+impl<'h> Observed<'h> {
     /// Takes every committed transaction as committed, and every indeterminate one that a taken
     /// one read from. Leaving out an unread transaction never breaks a level: whatever order
     /// proves the level with it proves it without.
@@ -159,6 +161,51 @@ impl Observed<'_> {
                 }
             }
         }
+    }
+
+    /// Takes one more transaction as committed, and all that it read from.
+    pub fn take(&mut self, txn: TxnId) {
+        self.take_with(txn, &mut Vec::new());
+    }
+
+    /// The same; adds those that were not taken before to `taken`.
+    fn take_with(&mut self, txn: TxnId, taken: &mut Vec<TxnId>) {
+        let mut work = vec![txn];
+        while let Some(txn) = work.pop() {
+            if std::mem::replace(&mut self.taken[txn.index()], true) {
+                continue;
+            }
+            taken.push(txn);
+            for op in self.history.op_range(txn) {
+                if Link::is_txn(self.links[op]) {
+                    work.push(TxnId(self.links[op]));
+                }
+            }
+        }
+    }
+
+    /// What counts where reads of aborted data are legal: nothing forces an indeterminate
+    /// transaction to have committed, and nothing follows from what a list lacks. None if that
+    /// makes no difference.
+    pub fn of_dirty_reads(&self) -> Option<Observed<'h>> {
+        if self.known.is_empty() && self.read_anomalies.is_empty() || self.undecidable.is_some() {
+            return None;
+        }
+        let statuses = self.history.txns().iter().map(|txn| txn.status);
+        let taken: Vec<bool> = statuses.map(|status| status == Status::Committed).collect();
+        let (known, read_anomalies) = list_order::shown(self.history, &taken);
+        Some(Observed {
+            history: self.history,
+            values: Cow::Owned(Vec::new()),
+            links: self.links.clone(),
+            taken,
+            read_anomalies,
+            ambiguous: Vec::new(),
+            lacks_writers: false,
+            known,
+            undecidable: None,
+            unprovable: None,
+        })
     }
 
     /// The taken transaction before `txn` in its session.

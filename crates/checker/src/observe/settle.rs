@@ -118,11 +118,10 @@ fn settle_read(
     observed.links[read.index()] = Link::SKIP;
     let may_commit = |write: &&Candidate| history.status(write.txn) != Status::Aborted;
     let foreign = || writes.others.iter().filter(is_foreign);
-    let own = writes
-        .versions
-        .iter()
-        .chain(&writes.others)
-        .filter(|write| write.txn == reader);
+    let own = || {
+        let all = writes.versions.iter().chain(&writes.others);
+        all.filter(|write| write.txn == reader)
+    };
     let (kind, ops) = if let Some(write) = foreign().find(may_commit) {
         let key = history.op(write.op).key;
         let last = observed
@@ -131,11 +130,14 @@ fn settle_read(
         (AnomalyKind::IntermediateRead, vec![write.op, last, read])
     } else if let Some(write) = foreign().next() {
         (AnomalyKind::AbortedRead, vec![write.op, read])
-    } else if let Some(write) = own
+    } else if let Some(write) = own()
         .filter(|write| write.op > read)
         .min_by_key(|write| write.op)
     {
         (AnomalyKind::FutureRead, vec![read, write.op])
+    } else if own().next().is_some() {
+        // A list that shows an earlier own element twice; that is found with the lists.
+        return;
     } else {
         (AnomalyKind::ThinAirRead, vec![read])
     };

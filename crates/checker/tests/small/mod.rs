@@ -16,7 +16,7 @@ pub struct Shape {
     /// How often a write repeats a value of its key.
     pub duplicates: u64,
     pub read_modify_write: u64,
-    /// How often a read returns anything at all, written or not.
+    /// How often a read returns anything at all, written or not, or a list that is spoilt.
     pub wild: u64,
     pub lists: bool,
     /// Whether transactions have times.
@@ -162,6 +162,9 @@ fn build(
                     list.truncate(at);
                 }
                 list.extend(&mine);
+                if random.chance(shape.wild) {
+                    spoil(random, &mut list);
+                }
                 let codes: Vec<ValueCode> = list.iter().map(|&v| ValueCode(v as u32)).collect();
                 let value = builder.lists.push(&codes);
                 Op {
@@ -193,6 +196,20 @@ fn build(
             .expect("small");
     }
     builder.finish()
+}
+
+/// Makes a list one that no store should return.
+fn spoil(random: &mut Random, list: &mut Vec<u64>) {
+    let at = random.below(list.len() as u64 + 1) as usize;
+    match random.below(4) {
+        0 => list.insert(at, 99),
+        1 if at < list.len() => list.insert(at, list[at]),
+        2 if at < list.len() => {
+            list.remove(at);
+        }
+        _ if at > 1 => list.swap(at - 1, at - 2),
+        _ => list.reverse(),
+    }
 }
 
 fn read_value(shape: &Shape, random: &mut Random, written: &[u64], own: Option<&u64>) -> ValueCode {

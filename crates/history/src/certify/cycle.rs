@@ -183,8 +183,8 @@ impl Scene<'_> {
         self.require_writer(reader, read, to)
     }
 
-    /// A ww edge that a list read shows: the elements next to each other, or the first at the end
-    /// of the list and the second not in it.
+    /// A ww edge that a list read shows: one element before the other, or the first in the list and
+    /// the second not.
     pub(super) fn check_listed(&self, edge: &Edge, read: OpId) -> Result<(), Refusal> {
         let history = self.facts.history;
         let (Some(key), Some(first), Some(second)) = (edge.key, edge.from_op, edge.to_op) else {
@@ -208,11 +208,15 @@ impl Scene<'_> {
                 history.key_name(key)
             );
         }
-        let adjacent = list.windows(2).any(|pair| pair == [before, after]);
-        let unseen = list.last() == Some(&before) && !list.contains(&after);
+        let place = |element| list.iter().position(|&shown| shown == element);
+        let (first, second) = (place(before), place(after));
+        let in_order = first.is_some() && first < second;
+        // Where dirty reads are legal, nothing follows from what a list lacks.
+        let is_clean = self.level != Level::ReadUncommitted;
+        let unseen = is_clean && first.is_some() && second.is_none();
         require!(
-            edge.from != edge.to && (adjacent || unseen),
-            "the list that {} read does not show {} directly before {}",
+            edge.from != edge.to && (in_order || unseen),
+            "the list that {} read does not show {} before {}",
             self.name(reader),
             self.name(edge.from),
             self.name(edge.to)

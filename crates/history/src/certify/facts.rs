@@ -6,7 +6,8 @@ use super::newest::IdMap;
 use super::read::{Seen, last_write, op_of, seen};
 use super::{Refusal, name, require};
 use crate::{
-    Anomaly, Edge, History, Initial, KeyId, Level, OpId, OpKind, Reason, Status, TxnId, ValueCode,
+    Anomaly, Edge, History, Initial, KeyId, Level, Op, OpId, OpKind, Reason, Status, TxnId,
+    ValueCode,
 };
 use std::collections::{HashMap, HashSet};
 
@@ -197,7 +198,7 @@ fn ops_of_edge(edge: &Edge) -> impl Iterator<Item = OpId> + use<> {
 
 /// The indeterminate transactions that a committed one read from, directly or through other
 /// indeterminate ones, by a read that nobody else can have served: an interpretation without one
-/// of them contains an aborted or an intermediate read.
+/// of them contains an aborted or an intermediate read. A list was read from all who appended to it.
 fn forced_transactions(history: &History) -> HashSet<TxnId> {
     let mut forced = HashSet::new();
     let mut writers: IdMap<Version, LastWriters> = IdMap::default();
@@ -207,8 +208,11 @@ fn forced_transactions(history: &History) -> HashSet<TxnId> {
         let ops = history.txn_ids().filter(with_status).flat_map(ops);
         ops.filter(|(_, _, op)| op.kind.is_write())
     };
+    let is_version = |txn: TxnId, id: OpId, op: Op| {
+        op.kind == OpKind::Append || last_write(history, txn, op) == Some(id)
+    };
     for (txn, id, op) in last_writes(Status::Indeterminate) {
-        if last_write(history, txn, op) == Some(id) {
+        if is_version(txn, id, op) {
             writers.entry((op.key, op.value)).or_default().add(txn);
         }
     }
@@ -217,7 +221,7 @@ fn forced_transactions(history: &History) -> HashSet<TxnId> {
     }
     for (txn, id, op) in last_writes(Status::Committed) {
         if let Some(known) = writers.get_mut(&(op.key, op.value))
-            && last_write(history, txn, op) == Some(id)
+            && is_version(txn, id, op)
         {
             known.add(txn);
         }
@@ -251,20 +255,18 @@ fn only_writers(
 ) -> Vec<TxnId> {
     let mut found = Vec::new();
     for (id, op) in history.txn_ops(txn).filter(|(_, op)| !op.kind.is_write()) {
-        let last = match op.kind {
-            OpKind::ReadList => history.list(op.value).last().copied(),
-            _ => Some(op.value),
+        let only = |version: ValueCode| {
+            let known = writers.get(&(op.key, version))?;
+            known.only_other(txn)
         };
-        // A list's last element may be an own one; then only a closer look tells.
-        let own_list = op.kind == OpKind::ReadList && history.list(op.value).len() > 1;
-        if !own_list && last.is_none_or(|value| !writers.contains_key(&(op.key, value))) {
-            continue;
-        }
-        if let Some(Seen::External(version)) = seen(history, txn, id)
+        if op.kind == OpKind::ReadList {
+            let list = history.list(op.value).iter();
+            found.extend(list.filter_map(|&element| only(element)));
+        } else if writers.contains_key(&(op.key, op.value))
+            && let Some(Seen::External(version)) = seen(history, txn, id)
             && version != ValueCode::NIL
         {
-            let known = writers.get(&(op.key, version));
-            found.extend(known.and_then(|known| known.only_other(txn)));
+            found.extend(only(version));
         }
     }
     found

@@ -5,7 +5,8 @@
 //! it. A list of anomalies: that each is what it claims to be, breaks the level asked about, and
 //! that together they leave no interpretation of the history. docs/guarantees.md says what follows.
 //!
-//! **Steps, for an order.** `order` places the transactions; `walk` goes through them keeping each
+//! **Steps, for an order.** `order` places the transactions; `list_reads` compares it with what lists
+//! show; `walk` goes through them keeping each
 //! key's last writer, so that a read of the last version needs no further look, and collects the
 //! reads of older versions (*stale* ones); `versions` finds the writers of those; `visible`,
 //! `session` and `causal` look for a version that such a read should have seen instead. Above
@@ -13,7 +14,8 @@
 //! dependencies where there is no single snapshot.
 //!
 //! **Steps, for anomalies.** `facts` gathers the writers of every value that the evidence mentions
-//! in one pass; `single` re-checks anomalies of single reads, `cycle` those that are cycles;
+//! in one pass; `single` and `lists` re-check anomalies of single reads, `cycle` those that are
+//! cycles;
 //! `choices` goes through the writers that ambiguous reads can have. Above causal, where version
 //! orders are not known, `alternatives` re-checks cycles under premises, `shape` knows which the
 //! levels forbid, `premises` makes clauses of them, and `refute` shows that nothing satisfies those.
@@ -29,6 +31,8 @@ mod choices;
 mod cycle;
 mod facts;
 mod last_writers;
+mod list_reads;
+mod lists;
 mod newest;
 mod order;
 mod parallel;
@@ -112,7 +116,7 @@ fn certify_order(
 ) -> Result<(), Refusal> {
     let order = order::Order::check(history, evidence)?;
     let is_weak = Level::WEAK.contains(&level);
-    order.check_list_reads(history, !is_weak)?;
+    list_reads::check(history, &order, level)?;
     if !is_weak {
         return certify_strong_order(history, initial, level, &order, evidence);
     }

@@ -2,7 +2,7 @@
 
 use super::facts::Facts;
 use super::read::{Seen, seen, txn_of};
-use super::{Refusal, name, require};
+use super::{Refusal, lists, name, require};
 use crate::AnomalyKind::{self, *};
 use crate::{Anomaly, History, Level, OpId, Status, TxnId, ValueCode};
 
@@ -12,7 +12,8 @@ pub(super) fn breaks(kind: AnomalyKind, level: Level) -> bool {
     let graph = level.implies(Level::NonMonotonicSnapshotIsolation);
     match kind {
         ThinAirRead | AbortedRead | FutureRead | NotMyOwnWrite | NotMyLastWrite
-        | IntermediateRead => level != Level::ReadUncommitted,
+        | IntermediateRead | DirtyUpdate | IncompatibleOrder => level != Level::ReadUncommitted,
+        DuplicateElement => true,
         NonRepeatableRead => level.implies(Level::ReadAtomic) || graph,
         LostUpdate => {
             level == Level::CursorStability || level.implies(Level::UpdateAtomic) || graph
@@ -37,6 +38,14 @@ pub(super) fn check(
     let history = facts.history;
     let kind = anomaly.kind;
     match (kind, anomaly.ops.as_slice()) {
+        (DirtyUpdate, &[append, read]) => lists::dirty_update(facts, takes, append, read),
+        (DuplicateElement, &[read]) => lists::duplicate_element(facts, takes, read),
+        (IncompatibleOrder, &[first, second]) => {
+            lists::incompatible_order(facts, takes, first, second)
+        }
+        (ThinAirRead, &[read]) if lists::shows_a_stranger(facts, read) => {
+            taken_txn_of(facts, takes, read).map(|_| ())
+        }
         (ThinAirRead, &[read]) => {
             let (_, version) = external_read(facts, takes, read)?;
             let key = history.op(read).key;
@@ -89,7 +98,7 @@ pub(super) fn check(
 }
 
 /// The transaction of an operation, which has to be taken as committed.
-fn taken_txn_of(
+pub(super) fn taken_txn_of(
     facts: &Facts<'_>,
     takes: &dyn Fn(TxnId) -> bool,
     op: OpId,

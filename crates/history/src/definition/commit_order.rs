@@ -14,7 +14,8 @@ use std::ops::ControlFlow;
 pub(super) fn levels_that_hold(execution: &Execution, asked: &[Level]) -> Vec<Level> {
     let known_ww = execution.all_known_ww();
     let mut held = Vec::new();
-    if asked.contains(&ReadUncommitted) && known_ww.is_acyclic() {
+    let is_ordered = execution.shown_ww.is_acyclic() && !execution.has_repeated_element;
+    if asked.contains(&ReadUncommitted) && is_ordered {
         held.push(ReadUncommitted);
     }
     let mut open: Vec<Level> = asked

@@ -32,10 +32,14 @@ pub(super) struct Execution {
     pub(super) reads: Vec<ReadFrom>,
     /// The transactions that write a key, but for the initial one.
     pub(super) writers: BTreeMap<KeyId, Vec<usize>>,
-    /// What list reads show of the version order of a key.
+    /// What list reads show of the version order of a key, and what follows from what they lack.
     pub(super) known_ww: BTreeMap<KeyId, Relation>,
+    /// What list reads show by themselves, all keys together.
+    pub(super) shown_ww: Relation,
     /// Whether some read is impossible at every level but read-uncommitted.
     pub(super) has_impossible_read: bool,
+    /// Whether some list shows an element twice, which is impossible at every level.
+    pub(super) has_repeated_element: bool,
     /// Whether some transaction read two different versions of a key.
     pub(super) has_non_repeatable_read: bool,
 }

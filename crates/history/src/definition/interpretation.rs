@@ -2,11 +2,12 @@
 //! which of the possible writers each external read read from.
 
 use super::execution::{Execution, INITIAL, ReadFrom};
-use super::observation::{Observation, VersionRead, observations, possible_writers, writes};
+use super::lists::Lists;
+use super::observation::{Observation, VersionRead, observations, possible_writers};
 use super::relation::Relation;
 use super::scope::OutOfScope;
-use crate::{History, Initial, Interval, KeyId, OpKind, Status, TxnId, ValueCode};
-use std::collections::BTreeMap;
+use crate::{History, Initial, Interval, KeyId, Status, TxnId, ValueCode};
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
 /// How many transactions that did not abort a history may have.
@@ -103,7 +104,12 @@ fn number(taken: &[TxnId], txn: TxnId) -> usize {
         .map_or(INITIAL, |place| place + 1)
 }
 
-/// Everything but what reads say.
+/// The keys that occur.
+fn keys(history: &History) -> BTreeSet<KeyId> {
+    history.ops().keys.iter().copied().collect()
+}
+
+/// Everything but what single reads say.
 fn without_reads(history: &History, taken: &[TxnId]) -> Execution {
     let mut so = Relation::EMPTY;
     let mut rt = Relation::EMPTY;
@@ -125,10 +131,16 @@ fn without_reads(history: &History, taken: &[TxnId]) -> Execution {
             }
         }
     }
-    let known_ww = writers
-        .iter()
-        .map(|(&key, of_key)| (key, known_version_order(history, taken, key, of_key)))
-        .collect();
+    let mut known_ww = BTreeMap::new();
+    let mut shown_ww = Relation::EMPTY;
+    let (mut has_impossible_read, mut has_repeated_element) = (false, false);
+    for key in keys(history) {
+        let lists = Lists::of(history, taken, key);
+        has_impossible_read |= lists.are_impossible();
+        has_repeated_element |= lists.repeat_an_element();
+        known_ww.insert(key, lists.version_order());
+        shown_ww = shown_ww.union(lists.shown_order());
+    }
     Execution {
         count: taken.len() + 1,
         so,
@@ -137,7 +149,9 @@ fn without_reads(history: &History, taken: &[TxnId]) -> Execution {
         reads: Vec::new(),
         writers,
         known_ww,
-        has_impossible_read: false,
+        shown_ww,
+        has_impossible_read,
+        has_repeated_element,
         has_non_repeatable_read: false,
     }
 }
@@ -152,45 +166,4 @@ fn ended_before(history: &History, a: TxnId, b: TxnId) -> bool {
         }
         _ => false,
     }
-}
-
-/// The longest list read shows the order of the versions in it. A version that is in no list that
-/// was read comes after all that are.
-fn known_version_order(
-    history: &History,
-    taken: &[TxnId],
-    key: KeyId,
-    writers: &[usize],
-) -> Relation {
-    let mut order = Relation::EMPTY;
-    let longest: &[ValueCode] = taken
-        .iter()
-        .flat_map(|&txn| history.txn_ops(txn))
-        .filter(|(_, op)| op.kind == OpKind::ReadList && op.key == key)
-        .map(|(_, op)| history.list(op.value))
-        .max_by_key(|list| list.len())
-        .unwrap_or_default();
-    let appended = |txn: usize| writes(history, taken[txn - 1], key);
-    let author = |element| {
-        writers
-            .iter()
-            .copied()
-            .find(|&txn| appended(txn).contains(element))
-    };
-    let authors: Vec<usize> = longest.iter().filter_map(author).collect();
-    let is_unseen = |txn: &usize| {
-        let elements = appended(*txn);
-        elements.iter().any(|element| !longest.contains(element))
-    };
-    let mut pairs: Vec<(usize, usize)> = authors.windows(2).map(|p| (p[0], p[1])).collect();
-    if let Some(&last) = authors.last() {
-        let unseen = writers.iter().copied().filter(is_unseen);
-        pairs.extend(unseen.map(|txn| (last, txn)));
-    }
-    for (a, b) in pairs {
-        if a != b {
-            order.insert(a, b);
-        }
-    }
-    order
 }

@@ -8,7 +8,7 @@
 //! if it holds in some interpretation.
 //!
 //! **Steps.** `scope` refuses what has no definition yet; `interpretation` enumerates the
-//! interpretations, with `observation` telling what each read saw; `commit_order` enumerates the
+//! interpretations, with `observation` telling what each read saw and `lists` what lists say; `commit_order` enumerates the
 //! total orders of transactions for the levels defined by one, `version_order` the total orders of
 //! each key's versions for the levels defined by a graph. `patterns` states the anomalies of the
 //! C4 paper as definitions of their own.
@@ -27,6 +27,7 @@
 mod commit_order;
 mod execution;
 mod interpretation;
+mod lists;
 mod observation;
 mod patterns;
 mod relation;

@@ -1,8 +1,8 @@
 //! Which histories the definitions speak about.
 
 use super::interpretation::TXNS_MAX;
-use crate::{History, KeyId, OpKind, Status, TxnId, ValueCode};
-use std::collections::BTreeMap;
+use crate::{History, KeyId, OpKind, Status, ValueCode};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 /// Why the definitions give no answer.
@@ -24,8 +24,8 @@ pub enum OutOfScope {
     TooManyInterpretations,
     /// The history has operations on sets or counters, for which no level is defined.
     SetsOrCounters,
-    /// Lists were used in a way that leaves no single order of their elements.
-    ContradictoryLists,
+    /// An element was appended twice to a list, or a list was written like a register.
+    UnrecoverableLists,
     /// The patterns are defined for registers whose transactions all ended and whose writes to a
     /// key are all different.
     NoPatterns,
@@ -47,9 +47,9 @@ impl fmt::Display for OutOfScope {
             OutOfScope::SetsOrCounters => {
                 f.write_str("no level is defined for operations on sets and counters yet")
             }
-            OutOfScope::ContradictoryLists => {
-                f.write_str("list reads contradict each other or the appends")
-            }
+            OutOfScope::UnrecoverableLists => f.write_str(
+                "an element is appended twice to a list, or a list is used as a register",
+            ),
             OutOfScope::NoPatterns => f.write_str(
                 "patterns are defined for registers with unique values and known outcomes",
             ),
@@ -79,10 +79,10 @@ pub(super) fn check(history: &History) -> Result<(), OutOfScope> {
     if history.ops().kinds.iter().any(undefined) {
         return Err(OutOfScope::SetsOrCounters);
     }
-    if lists_are_consistent(history) {
+    if lists_are_recoverable(history) {
         Ok(())
     } else {
-        Err(OutOfScope::ContradictoryLists)
+        Err(OutOfScope::UnrecoverableLists)
     }
 }
 
@@ -94,48 +94,18 @@ pub(super) fn is_list(kind: OpKind) -> bool {
     matches!(kind, OpKind::Append | OpKind::ReadList)
 }
 
-/// Whether a key is used as a list or as a register but not both, no element is appended twice to
-/// a key, lists read are prefixes of one another, and every element but the last of a list was
-/// appended by a committed transaction.
-fn lists_are_consistent(history: &History) -> bool {
-    let mut authors: BTreeMap<(KeyId, ValueCode), TxnId> = BTreeMap::new();
+/// Whether a key is used as a list or as a register but not both, and no element is appended twice
+/// to a key.
+fn lists_are_recoverable(history: &History) -> bool {
+    let mut appended: BTreeSet<(KeyId, ValueCode)> = BTreeSet::new();
     let mut used_as_list: BTreeMap<KeyId, bool> = BTreeMap::new();
     for txn in history.txn_ids() {
         for (_, op) in history.txn_ops(txn) {
             if *used_as_list.entry(op.key).or_insert(is_list(op.kind)) != is_list(op.kind) {
                 return false;
             }
-            if op.kind == OpKind::Append && authors.insert((op.key, op.value), txn).is_some() {
+            if op.kind == OpKind::Append && !appended.insert((op.key, op.value)) {
                 return false;
-            }
-        }
-    }
-    let mut longest: BTreeMap<KeyId, &[ValueCode]> = BTreeMap::new();
-    for txn in history.txn_ids() {
-        if history.status(txn) == Status::Aborted {
-            continue;
-        }
-        for (_, op) in history.txn_ops(txn) {
-            if op.kind != OpKind::ReadList || op.value == ValueCode::UNKNOWN {
-                continue;
-            }
-            let list = history.list(op.value);
-            let committed = |element: &ValueCode| {
-                authors.get(&(op.key, *element)).is_some_and(|&author| {
-                    author == txn || history.status(author) == Status::Committed
-                })
-            };
-            let repeats = (1..list.len()).any(|i| list[..i].contains(&list[i]));
-            let before_last = &list[..list.len().saturating_sub(1)];
-            if repeats || !before_last.iter().all(committed) {
-                return false;
-            }
-            let known = longest.entry(op.key).or_insert(list);
-            if !(known.starts_with(list) || list.starts_with(known)) {
-                return false;
-            }
-            if list.len() > known.len() {
-                *known = list;
             }
         }
     }

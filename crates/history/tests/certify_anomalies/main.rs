@@ -240,7 +240,10 @@ fn single_anomalies_break_exactly_their_levels() {
         }
         let mut reversed = ops.clone();
         reversed.reverse();
-        let symmetric = matches!(kind, ThinAirRead | NonRepeatableRead);
+        let symmetric = matches!(
+            kind,
+            ThinAirRead | NonRepeatableRead | DuplicateElement | IncompatibleOrder
+        );
         let evidence = anomaly(kind, reversed, Vec::new());
         assert_eq!(
             accepts(&history, Level::UpdateAtomic, evidence),
@@ -249,6 +252,25 @@ fn single_anomalies_break_exactly_their_levels() {
         );
     };
     check("r(x,7)", ThinAirRead, &[0], &all_but_read_uncommitted);
+    check(
+        "a(x,1) ; l(x,[7 1])",
+        ThinAirRead,
+        &[1],
+        &all_but_read_uncommitted,
+    );
+    check(
+        "abort a(x,1) ; a(x,2) ; l(x,[1 2])",
+        DirtyUpdate,
+        &[0, 2],
+        &all_but_read_uncommitted,
+    );
+    check("a(x,1) ; l(x,[1 1])", DuplicateElement, &[1], &|_| true);
+    check(
+        "a(x,1) ; a(x,2) ; l(x,[1]) ; l(x,[2])",
+        IncompatibleOrder,
+        &[2, 3],
+        &all_but_read_uncommitted,
+    );
     check(
         "abort w(x,1) ; r(x,1)",
         AbortedRead,
@@ -325,6 +347,63 @@ fn reads_that_somebody_else_can_explain_are_no_anomalies() {
         "alone wrote later",
     );
     check("r(x,0)", ThinAirRead, &[0], "was written");
+    check("a(x,1) ; l(x,[1])", ThinAirRead, &[1], "was written");
+    check("a(x,1) ; l(x,[1])", DuplicateElement, &[1], "more often");
+    check("a(x,1) ; r(x,1)", DuplicateElement, &[1], "read no list");
+    check(
+        "a(x,1) ; a(x,1) ; l(x,[1 1])",
+        DuplicateElement,
+        &[2],
+        "more often",
+    );
+    check(
+        "maybe a(x,1) ; l(x,[1])",
+        DirtyUpdate,
+        &[0, 1],
+        "aborted transactions alone",
+    );
+    check(
+        "abort a(x,1) ; a(x,1) ; l(x,[1])",
+        DirtyUpdate,
+        &[0, 2],
+        "aborted transactions alone",
+    );
+    check(
+        "abort a(x,1) ; l(x,[2])",
+        DirtyUpdate,
+        &[0, 1],
+        "aborted transactions alone",
+    );
+    check(
+        "abort a(x,1) ; l(x,[1])",
+        DirtyUpdate,
+        &[99, 1],
+        "does not exist",
+    );
+    check(
+        "l(x,[1]) ; l(x,[1 2])",
+        IncompatibleOrder,
+        &[0, 1],
+        "contradict",
+    );
+    check(
+        "l(x,[1]) ; l(y,[2])",
+        IncompatibleOrder,
+        &[0, 1],
+        "contradict",
+    );
+    check(
+        "l(x,[1]) ; maybe l(x,[2])",
+        IncompatibleOrder,
+        &[0, 1],
+        "need not",
+    );
+    check(
+        "l(x,[1]) ; maybe a(y,1) l(x,[2]) ; a(y,2) ; l(y,[1 2])",
+        IncompatibleOrder,
+        &[0, 2],
+        "accepted",
+    );
     check("maybe r(x,7)", ThinAirRead, &[0], "need not have committed");
     check("abort r(x,7)", ThinAirRead, &[0], "need not have committed");
     check(

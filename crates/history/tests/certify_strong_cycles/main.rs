@@ -110,7 +110,7 @@ struct Counts {
 
 fn check_history(seed: u64, history: &History, counts: &mut Counts) {
     let all = match holds_all(history, &Initial::default()) {
-        Err(OutOfScope::TooManyInterpretations | OutOfScope::ContradictoryLists) => return,
+        Err(OutOfScope::TooManyInterpretations | OutOfScope::UnrecoverableLists) => return,
         all => all.expect("in scope"),
     };
     // Where some read is impossible in every interpretation, that is the evidence, not a cycle.

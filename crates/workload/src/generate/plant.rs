@@ -32,7 +32,7 @@ enum Event {
 /// A transaction: the session within the scenario, and the operations.
 type Planned = (usize, &'static [Event]);
 
-/// The transactions of a scenario; the first one aborts if the kind is aborted-read.
+/// The transactions of a scenario; the first one aborts if the kind speaks of aborted ones.
 fn scenario(kind: AnomalyKind) -> &'static [Planned] {
     match kind {
         ThinAirRead => &[(0, &[R(0, &[1])])],
@@ -96,7 +96,23 @@ fn scenario(kind: AnomalyKind) -> &'static [Planned] {
             (3, &[R(0, &[2])]),
             (3, &[R(0, &[1])]),
         ],
+        DirtyUpdate | DuplicateElement | IncompatibleOrder => list_scenario(kind),
         _ => strong_scenario(kind),
+    }
+}
+
+/// Scenarios that only lists show.
+fn list_scenario(kind: AnomalyKind) -> &'static [Planned] {
+    match kind {
+        DirtyUpdate => &[(0, &[W(0, 1)]), (1, &[W(0, 2)]), (2, &[R(0, &[1, 2])])],
+        DuplicateElement => &[(0, &[W(0, 1)]), (1, &[R(0, &[1, 1])])],
+        IncompatibleOrder => &[
+            (0, &[W(0, 1)]),
+            (1, &[W(0, 2)]),
+            (2, &[R(0, &[1])]),
+            (3, &[R(0, &[2])]),
+        ],
+        _ => &[],
     }
 }
 
@@ -141,7 +157,10 @@ pub fn has_scenario(kind: AnomalyKind) -> bool {
 /// Whether an anomaly can show in a datatype.
 pub fn possible(kind: AnomalyKind, datatype: Datatype) -> bool {
     match datatype {
-        Datatype::Registers => kind != DirtyWrite,
+        Datatype::Registers => !matches!(
+            kind,
+            DirtyWrite | DirtyUpdate | DuplicateElement | IncompatibleOrder
+        ),
         Datatype::Lists => !matches!(
             kind,
             NotMyLastWrite | NonMonotonicReadConflict | FracturedReadConflict | ConflictingOrder
@@ -174,7 +193,7 @@ pub fn plant(
             .iter()
             .map(|&event| op(event, datatype, first_key, recorder))
             .collect();
-        let status = if kind == AnomalyKind::AbortedRead && place == 0 {
+        let status = if matches!(kind, AbortedRead | DirtyUpdate) && place == 0 {
             Status::Aborted
         } else {
             Status::Committed

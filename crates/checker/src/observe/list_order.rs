@@ -1,0 +1,370 @@
+//! The order of a list's versions, read off the lists that transactions read.
+//!
+//! **Definition.** The lists that committed transactions read of a key are beginnings of one list,
+//! the longest; its elements are the key's versions in order, and what it lacks comes after. What
+//! does not fit is an anomaly: lists that are no beginnings of one another (*incompatible-order*),
+//! an element shown more often than it was appended (*duplicate-element*), one of an aborted
+//! transaction with others after it (*dirty-update*), one that nobody appended (*thin-air-read*).
+//!
+//! **Steps.** Take every indeterminate transaction whose element somebody saw, and what it read in
+//! turn. Choose each key's longest list; go through its elements once, with their authors; compare
+//! every other list with it, and go through what differs. Appends that no list shows follow the
+//! last element.
+//!
+//! **Cost.** Linear in the operations, in the lengths of the longest lists and in those of lists
+//! that do not share the storage of the longest (comparing is one memory scan).
+//!
+//! **Source.** Kingsbury & Alvaro, "Elle", VLDB 2021, section 3. Where we differ: an element whose
+//! author is not known for certain is passed over, so that its neighbours are still ordered; lists
+//! that contradict each other leave what both say in place, since that breaks a level by itself.
+
+use super::appends::{Append, Appends, Author};
+use super::{KnownOrder, Observed, ReadAnomaly};
+use history::{AnomalyKind, History, KeyId, OpId, OpKind, Status, TxnId, ValueCode};
+use std::collections::HashMap;
+
+/// Reads the version order of each key off its lists, and adds what does not fit.
+pub(super) fn add(observed: &mut Observed<'_>) {
+    let history = observed.history;
+    if observed.undecidable.is_some() || !history.ops().kinds.contains(&OpKind::ReadList) {
+        return;
+    }
+    let appends = Appends::of(history);
+    take_seen(observed, &appends);
+    observed.unprovable = unprovable(observed, &appends);
+    let found = Search::new(history, &observed.taken, &appends).run();
+    observed.known = found.known;
+    observed.read_anomalies.extend(found.anomalies);
+}
+
+/// What the lists alone show of version orders if these transactions committed, and what does not
+/// fit.
+pub(super) fn shown(history: &History, taken: &[bool]) -> (Vec<KnownOrder>, Vec<ReadAnomaly>) {
+    let appends = Appends::of(history);
+    let mut search = Search::new(history, taken, &appends);
+    search.read_all();
+    (search.found.known, search.found.anomalies)
+}
+
+/// Whoever read a list saw every element in it committed.
+fn take_seen(observed: &mut Observed<'_>, appends: &Appends) {
+    let history = observed.history;
+    let is_open = |txn: &TxnId| history.status(*txn) == Status::Indeterminate;
+    let open: Vec<TxnId> = history.txn_ids().filter(is_open).collect();
+    let appends_lists = |txn: &TxnId| {
+        let mut ops = history.txn_ops(*txn);
+        ops.any(|(_, op)| op.kind == OpKind::Append)
+    };
+    if !open.iter().any(appends_lists) {
+        return;
+    }
+    // An element seen twice says nothing new, and lists share their beginnings.
+    let mut seen = vec![false; appends.len()];
+    let taken = history.txn_ids().filter(|t| observed.taken[t.index()]);
+    let mut work: Vec<TxnId> = taken.collect();
+    while let Some(txn) = work.pop() {
+        for (_, op) in history.txn_ops(txn) {
+            if op.kind != OpKind::ReadList {
+                continue;
+            }
+            for &element in history.list(op.value).iter().rev() {
+                let (author, place) = appends.author(history, op.key, element);
+                if place < appends.len() && std::mem::replace(&mut seen[place], true) {
+                    break;
+                }
+                if let Author::One(append) = author {
+                    observed.take_with(append.txn, &mut work);
+                }
+            }
+        }
+    }
+}
+
+/// Why lists do not show the order of their versions: an element that is appended twice to a list
+/// that is read, or a list that is written like a register.
+fn unprovable(observed: &Observed<'_>, appends: &Appends) -> Option<String> {
+    let history = observed.history;
+    let ops = history.ops();
+    let mut is_read = vec![false; history.keys().limit()];
+    let mut is_written = vec![false; history.keys().limit()];
+    for txn in history.txn_ids() {
+        if history.status(txn) == Status::Aborted {
+            continue;
+        }
+        for op in history.op_range(txn) {
+            let key = ops.keys[op].index();
+            is_written[key] |= ops.kinds[op] == OpKind::Write;
+            let known = ops.values[op] != ValueCode::UNKNOWN;
+            is_read[key] |= ops.kinds[op] == OpKind::ReadList && known;
+        }
+    }
+    for key in (0..is_read.len()).filter(|&key| is_read[key]) {
+        let key = KeyId(key as u32);
+        let name = || history.key_name(key);
+        if is_written[key.index()] {
+            return Some(format!(
+                "the list {} is written like a register, too",
+                name()
+            ));
+        }
+        let of_key = appends.of_key(key).map(|place| appends.at(place));
+        let mut last = None;
+        for append in of_key.filter(|a| history.status(a.txn) != Status::Aborted) {
+            if last == Some(append.element) {
+                return Some(format!(
+                    "{} is appended twice to the list {}, so lists do not show the order",
+                    history.value(append.element),
+                    name()
+                ));
+            }
+            last = Some(append.element);
+        }
+    }
+    None
+}
+
+#[derive(Default)]
+struct Found {
+    known: Vec<KnownOrder>,
+    anomalies: Vec<ReadAnomaly>,
+}
+
+/// A list read of a transaction that counts.
+#[derive(Clone, Copy)]
+struct ListRead<'a> {
+    key: KeyId,
+    op: OpId,
+    txn: TxnId,
+    list: &'a [ValueCode],
+}
+
+struct Search<'a> {
+    history: &'a History,
+    taken: &'a [bool],
+    appends: &'a Appends,
+    /// By place of an element's first append: how often the longest list shows the element.
+    shown: Vec<u32>,
+    found: Found,
+}
+
+/// Marks a key that no list was read of.
+const NO_READ: u32 = u32::MAX;
+
+impl<'a> Search<'a> {
+    fn new(history: &'a History, taken: &'a [bool], appends: &'a Appends) -> Search<'a> {
+        Search {
+            history,
+            taken,
+            appends,
+            shown: vec![0; appends.len()],
+            found: Found::default(),
+        }
+    }
+
+    fn run(mut self) -> Found {
+        let (longest, last) = self.read_all();
+        self.add_unseen(&longest, &last);
+        self.found
+    }
+
+    /// Goes through all lists. Returns by key the longest one and the last append that it shows.
+    fn read_all(&mut self) -> (Vec<(u32, u32)>, Vec<Option<Append>>) {
+        let longest = self.longest();
+        let mut last: Vec<Option<Append>> = vec![None; longest.len()];
+        for (key, &(op, txn)) in longest.iter().enumerate() {
+            if op != NO_READ {
+                last[key] = self.go_through(self.list_read(OpId(op), TxnId(txn)));
+            }
+        }
+        self.compare_all(&longest);
+        (longest, last)
+    }
+
+    fn list_read(&self, op: OpId, txn: TxnId) -> ListRead<'a> {
+        let history = self.history;
+        let key = history.op(op).key;
+        let list = history.list(history.op(op).value);
+        ListRead { key, op, txn, list }
+    }
+
+    /// The list reads that count.
+    fn reads(&self) -> impl Iterator<Item = ListRead<'a>> + use<'a> {
+        let (history, taken) = (self.history, self.taken);
+        let txns = history.txn_ids().filter(|txn| taken[txn.index()]);
+        txns.flat_map(move |txn| {
+            let ops = history.txn_ops(txn);
+            let lists = ops.filter(|(_, op)| op.kind == OpKind::ReadList);
+            let known = lists.filter(|(_, op)| op.value != ValueCode::UNKNOWN);
+            known.map(move |(id, op)| ListRead {
+                key: op.key,
+                op: id,
+                txn,
+                list: history.list(op.value),
+            })
+        })
+    }
+
+    /// By key: the read that returned the longest list, and its transaction.
+    fn longest(&self) -> Vec<(u32, u32)> {
+        let mut longest = vec![(NO_READ, 0, 0); self.history.keys().limit()];
+        for read in self.reads() {
+            let known = &mut longest[read.key.index()];
+            if known.0 == NO_READ || read.list.len() > known.2 {
+                *known = (read.op.0, read.txn.0, read.list.len());
+            }
+        }
+        longest.into_iter().map(|(op, txn, _)| (op, txn)).collect()
+    }
+
+    /// Goes through the longest list of a key; returns the last append in it.
+    fn go_through(&mut self, read: ListRead<'a>) -> Option<Append> {
+        let outside = self.outside_count(&read);
+        let mut last = None;
+        for (at, &element) in read.list.iter().enumerate() {
+            let (author, place) = self.appends.author(self.history, read.key, element);
+            if !matches!(author, Author::Nobody) {
+                self.shown[place] += 1;
+                if self.shown[place] > self.append_count(read.key, element) {
+                    self.add_anomaly(AnomalyKind::DuplicateElement, &read, vec![read.op]);
+                }
+            }
+            self.visit(&read, at + 1 == outside, author, &mut last);
+        }
+        last
+    }
+
+    /// One element of a list, with the author of the one before.
+    fn visit(
+        &mut self,
+        read: &ListRead<'a>,
+        is_last: bool,
+        author: Author,
+        last: &mut Option<Append>,
+    ) {
+        match author {
+            // The last element of what was there is the version read: that was settled.
+            Author::Nobody | Author::Aborted(_) if is_last => {}
+            Author::Nobody => self.add_anomaly(AnomalyKind::ThinAirRead, read, vec![read.op]),
+            Author::Aborted(append) => {
+                self.add_anomaly(AnomalyKind::DirtyUpdate, read, vec![append.op, read.op]);
+            }
+            Author::Several => {}
+            Author::One(append) => {
+                if !self.taken[append.txn.index()] {
+                    return;
+                }
+                if let Some(before) = *last {
+                    self.add_pair(before, append, read.op);
+                }
+                *last = Some(append);
+            }
+        }
+    }
+
+    /// How often an element was appended by transactions that did not abort, or at all if all did.
+    fn append_count(&self, key: KeyId, element: ValueCode) -> u32 {
+        let appends = self.appends.find(key, element);
+        let count = appends.len() as u32;
+        if count == 1 {
+            return 1;
+        }
+        let aborted = appends
+            .filter(|&place| self.history.status(self.appends.at(place).txn) == Status::Aborted);
+        match count - aborted.count() as u32 {
+            0 => count,
+            alive => alive,
+        }
+    }
+
+    /// How many elements of a list were there before the reader's own appends.
+    fn outside_count(&self, read: &ListRead<'_>) -> usize {
+        let ops = self.history.ops();
+        let before = self.history.op_range(read.txn).start..read.op.index();
+        let own = before.filter(|&op| ops.kinds[op] == OpKind::Append && ops.keys[op] == read.key);
+        read.list.len().saturating_sub(own.count())
+    }
+
+    /// Every list is a beginning of the longest one, or says something else.
+    fn compare_all(&mut self, longest: &[(u32, u32)]) {
+        for read in self.reads() {
+            let (op, txn) = longest[read.key.index()];
+            let long = self.history.list(self.history.op(OpId(op)).value);
+            let shared = read.list.as_ptr() == long.as_ptr() && read.list.len() <= long.len();
+            if shared || long.starts_with(read.list) {
+                continue;
+            }
+            let longest_read = self.list_read(OpId(op), TxnId(txn));
+            self.disagree(&longest_read, &read);
+        }
+    }
+
+    /// A list that contradicts the longest one: what it says from there on counts, too.
+    fn disagree(&mut self, longest: &ListRead<'a>, read: &ListRead<'a>) {
+        let kind = AnomalyKind::IncompatibleOrder;
+        self.add_anomaly(kind, read, vec![longest.op, read.op]);
+        let same = read.list.iter().zip(longest.list);
+        let common = same.take_while(|(a, b)| a == b).count();
+        let outside = self.outside_count(read);
+        let mut shown: HashMap<ValueCode, u32> = HashMap::new();
+        for &element in &read.list[..common] {
+            *shown.entry(element).or_default() += 1;
+        }
+        let mut last = read.list[..common].iter().rev().find_map(|&element| {
+            match self.appends.author(self.history, read.key, element).0 {
+                Author::One(append) if self.taken[append.txn.index()] => Some(append),
+                _ => None,
+            }
+        });
+        for (at, &element) in read.list.iter().enumerate().skip(common) {
+            let author = self.appends.author(self.history, read.key, element).0;
+            let count = shown.entry(element).or_default();
+            *count += 1;
+            let is_known = !matches!(author, Author::Nobody);
+            if is_known && *count > self.append_count(read.key, element) {
+                self.add_anomaly(AnomalyKind::DuplicateElement, read, vec![read.op]);
+            }
+            self.visit(read, at + 1 == outside, author, &mut last);
+        }
+    }
+
+    /// A committed append that the longest list does not show comes after all that it shows.
+    fn add_unseen(&mut self, longest: &[(u32, u32)], last: &[Option<Append>]) {
+        for (key, &(op, _)) in longest.iter().enumerate() {
+            let Some(last) = last[key] else {
+                continue;
+            };
+            for place in self.appends.of_key(KeyId(key as u32)) {
+                let append = self.appends.at(place);
+                if self.shown[place] == 0
+                    && self.taken[append.txn.index()]
+                    && self.is_only(KeyId(key as u32), append)
+                {
+                    self.add_pair(last, append, OpId(op));
+                }
+            }
+        }
+    }
+
+    /// Whether nobody else appended the same element.
+    fn is_only(&self, key: KeyId, append: Append) -> bool {
+        let (author, _) = self.appends.author(self.history, key, append.element);
+        matches!(author, Author::One(one) if one.op == append.op)
+    }
+
+    fn add_pair(&mut self, from: Append, to: Append, read: OpId) {
+        if from.txn != to.txn {
+            self.found.known.push(KnownOrder {
+                from: from.txn,
+                to: to.txn,
+                from_op: from.op,
+                to_op: to.op,
+                read,
+            });
+        }
+    }
+
+    fn add_anomaly(&mut self, kind: AnomalyKind, read: &ListRead<'_>, ops: Vec<OpId>) {
+        let txn = read.txn;
+        self.found.anomalies.push(ReadAnomaly { kind, txn, ops });
+    }
+}

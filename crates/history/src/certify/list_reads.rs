@@ -1,0 +1,166 @@
+//! A commit order against what list reads show of the order of appends.
+//!
+//! The elements of a list stand in the order of their transactions, and an element that nobody saw
+//! comes after all that somebody saw. From read-committed up, all lists of a key are beginnings of
+//! one list, which shows nothing but what transactions of the order appended, each element once.
+//! At read-uncommitted, lists may contradict each other as long as no order does.
+
+use super::order::Order;
+use super::{Refusal, name, require};
+use crate::{History, KeyId, Level, OpKind, TxnId, ValueCode};
+use std::collections::{BTreeMap, HashSet};
+
+struct Append {
+    key: KeyId,
+    element: ValueCode,
+    txn: TxnId,
+}
+
+/// Lists of a key, none the beginning of another.
+type Lists<'h> = BTreeMap<KeyId, Vec<&'h [ValueCode]>>;
+
+/// Refuses an order that contradicts a list.
+pub(super) fn check(history: &History, order: &Order<'_>, level: Level) -> Result<(), Refusal> {
+    let is_strict = level != Level::ReadUncommitted;
+    let lists = lists(history, order, is_strict)?;
+    if lists.is_empty() {
+        return Ok(());
+    }
+    let appends = appends(history, order, &lists)?;
+    for (&key, lists) in &lists {
+        let mut last = None;
+        for list in lists {
+            last = check_list(history, order, key, list, &appends, is_strict)?;
+        }
+        // Where dirty reads are legal, nothing follows from what a list lacks.
+        let ([list], true) = (lists.as_slice(), is_strict) else {
+            continue;
+        };
+        let start = appends.partition_point(|append| append.key < key);
+        let of_key = appends[start..].iter();
+        let of_key = of_key.take_while(|append| append.key == key);
+        let seen: HashSet<ValueCode> = list.iter().copied().collect();
+        for append in of_key.filter(|append| !seen.contains(&append.element)) {
+            check_pair(history, order, key, last, append.txn)?;
+        }
+    }
+    Ok(())
+}
+
+/// Goes through a list; returns the transaction behind its last element.
+fn check_list(
+    history: &History,
+    order: &Order<'_>,
+    key: KeyId,
+    list: &[ValueCode],
+    appends: &[Append],
+    is_strict: bool,
+) -> Result<Option<TxnId>, Refusal> {
+    let mut last: Option<TxnId> = None;
+    let mut seen = HashSet::new();
+    for &element in list {
+        let author = appends.binary_search_by_key(&(key, element), |a| (a.key, a.element));
+        let author = author.ok().map(|index| appends[index].txn);
+        require!(
+            author.is_some() || !is_strict,
+            "a list {} shows an element that no transaction in the order appended",
+            history.key_name(key)
+        );
+        require!(
+            seen.insert(element),
+            "a list {} shows {} twice",
+            history.key_name(key),
+            history.value(element)
+        );
+        if let Some(author) = author {
+            check_pair(history, order, key, last, author)?;
+            last = Some(author);
+        }
+    }
+    Ok(last)
+}
+
+fn check_pair(
+    history: &History,
+    order: &Order<'_>,
+    key: KeyId,
+    before: Option<TxnId>,
+    after: TxnId,
+) -> Result<(), Refusal> {
+    let Some(before) = before.filter(|&before| before != after) else {
+        return Ok(());
+    };
+    require!(
+        order.place(before) < order.place(after),
+        "the order puts {} before {}, but list reads show their appends to {} the other way",
+        name(history, after),
+        name(history, before),
+        history.key_name(key)
+    );
+    Ok(())
+}
+
+/// The longest lists read of each key.
+fn lists<'h>(
+    history: &'h History,
+    order: &Order<'_>,
+    is_strict: bool,
+) -> Result<Lists<'h>, Refusal> {
+    let mut lists = Lists::new();
+    if !history.ops().kinds.contains(&OpKind::ReadList) {
+        return Ok(lists);
+    }
+    for &txn in order.txns {
+        for (_, op) in history.txn_ops(txn) {
+            if op.kind != OpKind::ReadList || op.value == ValueCode::UNKNOWN {
+                continue;
+            }
+            let list = history.list(op.value);
+            let known = lists.entry(op.key).or_default();
+            if known.iter().any(|known| known.starts_with(list)) {
+                continue;
+            }
+            match known.iter_mut().find(|known| list.starts_with(known)) {
+                Some(shorter) => *shorter = list,
+                None => known.push(list),
+            }
+            require!(
+                known.len() == 1 || !is_strict,
+                "{} read a list {} that contradicts another read of it",
+                name(history, txn),
+                history.key_name(op.key)
+            );
+        }
+    }
+    Ok(lists)
+}
+
+/// The appends to keys that were read, of the transactions taken, sorted by key and element.
+fn appends(history: &History, order: &Order<'_>, read: &Lists<'_>) -> Result<Vec<Append>, Refusal> {
+    let mut appends = Vec::new();
+    for &txn in order.txns {
+        for (_, op) in history.txn_ops(txn) {
+            if op.kind.is_write() && read.contains_key(&op.key) {
+                require!(
+                    op.kind == OpKind::Append,
+                    "{} uses {} as a register, others as a list",
+                    name(history, txn),
+                    history.key_name(op.key)
+                );
+                let (key, element) = (op.key, op.value);
+                appends.push(Append { key, element, txn });
+            }
+        }
+    }
+    appends.sort_unstable_by_key(|append| (append.key, append.element));
+    for pair in appends.windows(2) {
+        require!(
+            (pair[0].key, pair[0].element) != (pair[1].key, pair[1].element),
+            "{} and {} append the same element to {}, so lists do not show their order",
+            name(history, pair[0].txn),
+            name(history, pair[1].txn),
+            history.key_name(pair[0].key)
+        );
+    }
+    Ok(appends)
+}

@@ -1,0 +1,86 @@
+//! What the lists that were read of a key say together.
+//!
+//! Every list that a committed transaction read is a beginning of one and the same list, which
+//! committed transactions appended element by element; what no list shows was appended after. Where
+//! that cannot be so, only read-uncommitted is left, which asks no more than that what lists show of
+//! the order of versions goes in no circle and no element occurs twice.
+
+use super::observation::writes;
+use super::relation::Relation;
+use crate::{History, KeyId, OpKind, TxnId, ValueCode};
+
+/// The lists that the transactions taken as committed read of a key.
+pub(super) struct Lists<'h> {
+    lists: Vec<&'h [ValueCode]>,
+    /// What each transaction taken appended to the key.
+    appended: Vec<Vec<ValueCode>>,
+}
+
+impl Lists<'_> {
+    pub(super) fn of<'h>(history: &'h History, taken: &[TxnId], key: KeyId) -> Lists<'h> {
+        let ops = taken.iter().flat_map(|&txn| history.txn_ops(txn));
+        let reads = ops.filter(|(_, op)| op.kind == OpKind::ReadList && op.key == key);
+        let known = reads.filter(|(_, op)| op.value != ValueCode::UNKNOWN);
+        Lists {
+            lists: known.map(|(_, op)| history.list(op.value)).collect(),
+            appended: taken.iter().map(|&txn| writes(history, txn, key)).collect(),
+        }
+    }
+
+    /// Whether some list shows an element twice. (No element is appended twice.)
+    pub(super) fn repeat_an_element(&self) -> bool {
+        let repeats = |list: &[ValueCode]| (1..list.len()).any(|i| list[..i].contains(&list[i]));
+        self.lists.iter().any(|list| repeats(list))
+    }
+
+    /// Whether the lists cannot be explained: two contradict each other, or one shows an element
+    /// that no committed transaction appended.
+    pub(super) fn are_impossible(&self) -> bool {
+        let stranger = |list: &&[ValueCode]| list.iter().any(|&e| self.author(e).is_none());
+        self.repeat_an_element() || self.contradict_each_other() || self.lists.iter().any(stranger)
+    }
+
+    fn contradict_each_other(&self) -> bool {
+        let disagree = |a: &[ValueCode], b: &[ValueCode]| !a.starts_with(b) && !b.starts_with(a);
+        let mut pairs = self
+            .lists
+            .iter()
+            .flat_map(|a| self.lists.iter().map(move |b| (a, b)));
+        pairs.any(|(a, b)| disagree(a, b))
+    }
+
+    /// The number, in the relations, of the transaction that appended an element.
+    fn author(&self, element: ValueCode) -> Option<usize> {
+        let place = self.appended.iter().position(|own| own.contains(&element));
+        place.map(|place| place + 1)
+    }
+
+    /// The order of versions as the lists show them.
+    pub(super) fn shown_order(&self) -> Relation {
+        let mut order = Relation::EMPTY;
+        for list in &self.lists {
+            let authors: Vec<usize> = list.iter().filter_map(|&e| self.author(e)).collect();
+            for pair in authors.windows(2).filter(|pair| pair[0] != pair[1]) {
+                order.insert(pair[0], pair[1]);
+            }
+        }
+        order
+    }
+
+    /// The same, with what the longest list lacks after all that it shows.
+    pub(super) fn version_order(&self) -> Relation {
+        let mut order = self.shown_order();
+        let longest = self.lists.iter().max_by_key(|list| list.len());
+        let longest = longest.copied().unwrap_or_default();
+        let Some(last) = longest.iter().rev().find_map(|&e| self.author(e)) else {
+            return order;
+        };
+        for (place, own) in self.appended.iter().enumerate() {
+            let is_unseen = own.iter().any(|element| !longest.contains(element));
+            if is_unseen && last != place + 1 {
+                order.insert(last, place + 1);
+            }
+        }
+        order
+    }
+}
