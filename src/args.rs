@@ -2,7 +2,7 @@
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use history::format::Format;
-use history::{AnomalyKind, Initial, Level, Value};
+use history::{AnomalyKind, Initial, KeyOrder, Level, Value};
 use workload::Benchmark;
 
 /// Tells whether transactions are isolated the way somebody claims.
@@ -51,6 +51,10 @@ pub struct CheckArgs {
     pub levels: Vec<Level>,
     #[command(flatten)]
     pub read: ReadArgs,
+    /// What to take for granted of each register by itself: writes-follow-reads, sequential or
+    /// linearizable. A key whose reads and writes contradict it is reported and left out
+    #[arg(long, value_name = "ORDER", default_value = "free", hide_default_value = true, value_parser = parse_keys)]
+    pub keys: KeyOrder,
     /// Print one JSON object a file
     #[arg(long)]
     pub json: bool,
@@ -187,6 +191,13 @@ fn parse_initial(text: &str) -> Result<Initial, String> {
         .parse::<i128>()
         .map_or_else(|_| Value::from(text), Value::Int);
     Ok(Initial::Value(value))
+}
+
+fn parse_keys(text: &str) -> Result<KeyOrder, String> {
+    KeyOrder::from_name(text).ok_or_else(|| {
+        let names = KeyOrder::ALL.map(KeyOrder::name);
+        format!("expected one of {}", names.join(", "))
+    })
 }
 
 fn parse_positive(text: &str) -> Result<f64, String> {

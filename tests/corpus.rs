@@ -5,7 +5,9 @@
 
 use checker::{Options, check};
 use history::format::{self, Loaded, ReadOptions, Source};
-use history::{AnomalyKind, History, Initial, Level, LevelResult, Verdict, certificate, certify};
+use history::{
+    AnomalyKind, History, Initial, KeyOrder, Level, LevelResult, Verdict, certificate, certify,
+};
 use history::{LEVELS, definition};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -49,7 +51,7 @@ fn certified_verdicts(name: &str, history: &History) -> Vec<LevelResult> {
         .into_iter()
         .map(|answer| answer.result)
         .collect();
-    let text = certificate::to_json(history, &initial, &results);
+    let text = certificate::to_json(history, &initial, KeyOrder::Free, &results);
     let read = certificate::from_json(history, &text).expect("a certificate just written");
     assert_eq!(read.results, results, "{name}: evidence changes in a file");
     let decided = |result: &&LevelResult| !matches!(result.verdict, Verdict::Unknown(_));
@@ -182,6 +184,10 @@ fn every_file_is_on_the_list_and_every_anomaly_in_a_file() {
         }
     }
     for row in &history::ANOMALIES {
+        // Found only where something is assumed of keys.
+        if row.kind == AnomalyKind::CyclicVersions {
+            continue;
+        }
         let shown = listed
             .iter()
             .any(|expected| expected.kinds.contains(&row.kind));

@@ -137,7 +137,7 @@ pub fn certificate(bytes: &[u8]) {
         // Either answer is right; it must come.
         let _ = history::certify(&history, &first.initial, result);
     }
-    let written = to_json(&history, &first.initial, &first.results);
+    let written = to_json(&history, &first.initial, first.keys, &first.results);
     let second = from_json(&history, &written).expect("what was written can be read");
     assert_eq!(first, second);
 }

@@ -12,7 +12,7 @@ use crate::report::{self, Report};
 use crate::watchdog::{Dismissal, Watchdog};
 use checker::{Budget, Checked, Options};
 use history::format::Loaded;
-use history::{History, Initial, Level, LevelResult, Verdict};
+use history::{Anomaly, History, Initial, KeyOrder, Level, LevelResult, Verdict};
 use std::sync::{Mutex, OnceLock};
 
 /// Checks every file; the exit code is that of the worst.
@@ -124,6 +124,7 @@ fn check_file(
     let tell = |stage: &str| progress.stage(stage);
     let options = Options {
         initial: initial.clone(),
+        keys: args.keys,
         budget: Budget {
             probe: &probe,
             progress: &tell,
@@ -131,6 +132,7 @@ fn check_file(
         answered: &remember,
         ..Options::default()
     };
+    let keys = assumed_of_keys(args.keys, &loaded.history, &options);
     let answers = checker::check(&loaded.history, &levels, &options);
     let shrinks = args.shrink.as_ref();
     let shrunk = shrinks.map(|output| (output, shrunk(&loaded.history, &answers, &options)));
@@ -139,17 +141,31 @@ fn check_file(
     for text in &loaded.notes {
         output::note(&format!("{file}: {text}"));
     }
-    let report = Report::new(file, loaded, &answers, args.levels.is_empty());
+    let report = Report {
+        keys,
+        ..Report::new(file, loaded, &answers, args.levels.is_empty())
+    };
     let exit = print(args, report)?;
     if let Some(path) = &args.certificate {
         let results: Vec<LevelResult> =
             answers.iter().map(|answer| answer.result.clone()).collect();
-        write_certificate(path, &loaded.history, initial, &results)?;
+        write_certificate(path, &loaded.history, &options, &results)?;
     }
     if let Some((output, shrunk)) = shrunk {
         write_shrunk(file, output, shrunk)?;
     }
     Ok(exit)
+}
+
+/// What is assumed of each key, if anything, and what contradicts it. Where a limit is reached, the
+/// levels will say so.
+fn assumed_of_keys(
+    keys: KeyOrder,
+    history: &History,
+    options: &Options<'_>,
+) -> Option<(KeyOrder, Option<Anomaly>)> {
+    let circle = || checker::cyclic_versions(history, options).unwrap_or(None);
+    (keys != KeyOrder::Free).then(|| (keys, circle()))
 }
 
 /// Ends the process: the file at `place` takes more than the limits allow, and nothing of what
@@ -257,10 +273,11 @@ fn print(args: &CheckArgs, report: Report<'_>) -> Result<Exit, Failure> {
 fn write_certificate(
     path: &str,
     history: &history::History,
-    initial: &Initial,
+    options: &Options<'_>,
     results: &[LevelResult],
 ) -> Result<(), Failure> {
-    let text = history::certificate::to_json(history, initial, results);
+    let Options { initial, keys, .. } = options;
+    let text = history::certificate::to_json(history, initial, *keys, results);
     std::fs::write(path, text).map_err(|error| Failure::with(path, error))
 }
 

@@ -36,6 +36,18 @@ pub fn render(report: &Report<'_>) -> String {
         .map(|level| level.name())
         .collect();
     object.insert("strongest".into(), json!(strongest));
+    if let (Some((assumed, circle)), Some(history)) = (&report.keys, history) {
+        let verdict = if circle.is_some() {
+            "violated"
+        } else {
+            "holds"
+        };
+        let anomalies: Vec<Value> = circle.iter().map(|found| anomaly(history, found)).collect();
+        object.insert(
+            "keys".into(),
+            json!({"assumed": assumed.name(), "verdict": verdict, "anomalies": anomalies}),
+        );
+    }
     format!("{}\n", Value::from(object))
 }
 
@@ -137,6 +149,12 @@ fn edge(history: &History, found: &Edge) -> Value {
         }
         Some(Reason::List { read }) => {
             object.insert("because".into(), json!({"list": history.op_text(*read)}));
+        }
+        Some(Reason::Assumed { before, after }) => {
+            let because = json!({
+                "assumed": [history.op_text(*before), history.op_text(*after)],
+            });
+            object.insert("because".into(), because);
         }
         Some(Reason::Version { writer }) => {
             let because = json!({"version_of": history.txn_name(*writer)});

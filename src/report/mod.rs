@@ -6,7 +6,7 @@ pub mod text;
 use crate::exit::Exit;
 use checker::Checked;
 use history::format::Loaded;
-use history::{Level, Verdict};
+use history::{Anomaly, KeyOrder, Level, Verdict};
 
 /// The answers about one history.
 pub struct Report<'a> {
@@ -16,6 +16,8 @@ pub struct Report<'a> {
     pub loaded: Option<&'a Loaded>,
     /// An answer for each level asked about.
     pub answers: &'a [Checked],
+    /// What was assumed of each key, and what contradicts it, if anything was assumed.
+    pub keys: Option<(KeyOrder, Option<Anomaly>)>,
     /// Whether the user asked "which levels?" and not about certain ones.
     pub all_levels: bool,
     /// Whether to tell what each answer took.
@@ -36,6 +38,7 @@ impl<'a> Report<'a> {
             file,
             loaded: Some(loaded),
             answers,
+            keys: None,
             all_levels,
             verbose: false,
             shows_format: true,
@@ -48,6 +51,7 @@ impl<'a> Report<'a> {
             file,
             loaded: None,
             answers,
+            keys: None,
             all_levels: false,
             verbose: false,
             shows_format: false,
@@ -81,9 +85,13 @@ impl<'a> Report<'a> {
 
     /// The exit code of all answers together.
     pub fn exit(&self) -> Exit {
+        let of_keys = match &self.keys {
+            Some((_, Some(_))) => Exit::Violated,
+            _ => Exit::Holds,
+        };
         self.answers
             .iter()
             .map(|answer| Exit::of(&answer.result.verdict))
-            .fold(Exit::Holds, Exit::and)
+            .fold(of_keys, Exit::and)
     }
 }

@@ -18,6 +18,7 @@ pub fn render(report: &Report<'_>) -> String {
     // Writing to a string cannot fail, so the results below carry nothing.
     let _ = header(&mut text, report);
     let _ = verdicts(&mut text, report);
+    let _ = keys(&mut text, report);
     if report.verbose {
         let _ = stages(&mut text, report);
     }
@@ -80,6 +81,27 @@ fn verdicts(text: &mut String, report: &Report<'_>) -> std::fmt::Result {
         }
     }
     Ok(())
+}
+
+/// What was assumed of each key, and what contradicts it.
+fn keys(text: &mut String, report: &Report<'_>) -> std::fmt::Result {
+    let (Some((assumed, circle)), Some(Loaded { history, .. })) = (&report.keys, report.loaded)
+    else {
+        return Ok(());
+    };
+    let Some(circle) = circle else {
+        return writeln!(text, "assuming of each key: {BOLD}{assumed}{PLAIN}");
+    };
+    let count = match circle.count {
+        1 => "1 key contradicts it and is".to_string(),
+        count => format!("{count} keys contradict it and are"),
+    };
+    writeln!(
+        text,
+        "assuming of each key: {BOLD}{assumed}{PLAIN}, but {count} left out: {RED}{}{PLAIN}",
+        circle.kind
+    )?;
+    one_anomaly(text, history, circle)
 }
 
 /// What each answer took.

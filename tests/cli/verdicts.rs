@@ -244,3 +244,51 @@ fn stages_are_told_to_who_asks() {
         .exits(0)
         .says(&["serializable: 0.", "observe", "guess", "operations"]);
 }
+
+/// The stale read of section 6 of the Elle paper: three seconds after the write.
+#[test]
+fn what_is_assumed_of_keys_counts_or_is_refuted() {
+    let stale = corpus("elle/dgraph-stale-read.edn");
+    let args = ["check", "-l", "si", "--keys", "linearizable", &stale];
+    isolde(&args).exits(1).says(&[
+        "holds     strong-session-snapshot-isolation",
+        "assuming of each key: linearizable, but 1 key contradicts it and is left out",
+        "s0t0 did w(540, 2) and ended before s1t2 began, which did r(540, nil)",
+    ]);
+    let json = isolde(&["check", "--json", "--keys", "linearizable", &stale]);
+    let json = json.exits(1).json();
+    assert_eq!(json["keys"]["verdict"], "violated");
+    assert_eq!(json["keys"]["anomalies"][0]["kind"], "cyclic-versions");
+    isolde(&["check", "-l", "si", "--keys", "sequential", &stale]).exits(0);
+    isolde(&["check", "--keys", "total", &stale])
+        .exits(2)
+        .complains(&["expected one of free, writes-follow-reads, sequential, linearizable"]);
+}
+
+/// Nobody reads the two writes together, so only an assumption orders them.
+#[test]
+fn an_order_that_is_assumed_is_certified_with_the_assumption() {
+    let folder = Folder::new("keys");
+    let history = folder.path("blind.jsonl");
+    let lines = "{\"isolde\":\"history\",\"version\":1}\n\
+        {\"session\":0,\"start\":0,\"end\":1,\"ops\":[[\"w\",\"x\",1],[\"w\",\"y\",1]]}\n\
+        {\"session\":1,\"start\":2,\"end\":3,\"ops\":[[\"w\",\"x\",2]]}\n\
+        {\"session\":2,\"start\":4,\"end\":9,\"ops\":[[\"r\",\"x\",2],[\"r\",\"y\",0]]}\n";
+    std::fs::write(&history, lines).expect("a file");
+    let certificate = folder.path("certificate.json");
+    isolde(&["check", "-l", "serializable", &history]).exits(0);
+    let args = ["check", "-l", "serializable", "--keys", "linearizable"];
+    let more = ["--certificate", &certificate, &history];
+    let run = isolde(&[&args[..], &more[..]].concat());
+    run.exits(1).says(&["violated  serializable"]);
+    isolde(&["certify", &history, &certificate])
+        .exits(0)
+        .says(&["certified  serializable: violated"]);
+    let text = std::fs::read_to_string(&certificate).expect("a certificate");
+    let without = text.replace("\"keys\":\"linearizable\",", "");
+    assert_ne!(text, without);
+    std::fs::write(&certificate, without).expect("a file");
+    isolde(&["certify", &history, &certificate])
+        .exits(1)
+        .says(&["nothing is assumed"]);
+}

@@ -14,7 +14,9 @@ use crate::shrink;
 use crate::stage::{self, Stage};
 use crate::strong::{self, Strategy};
 use crate::witness;
-use history::{Anomaly, AnomalyKind, CommitOrder, History, Initial, Level, TxnId, Verdict};
+use history::{
+    Anomaly, AnomalyKind, CommitOrder, History, Initial, KeyOrder, Level, TxnId, Verdict,
+};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Instant;
@@ -36,8 +38,8 @@ pub struct Engine<'a> {
     /// Strong levels that hold, with the orders that prove it.
     held: Vec<(Level, CommitOrder)>,
     strategy: Strategy,
-    /// Which values are initial, if evidence is to be made as small as it can be.
-    minimizing: Option<&'a Initial>,
+    /// Which values are initial and what is assumed of keys, if evidence is to be made as small as it can be.
+    minimizing: Option<(&'a Initial, KeyOrder)>,
     stages: Vec<Stage>,
 }
 
@@ -60,8 +62,8 @@ impl<'a> Engine<'a> {
     }
 
     /// From now on the evidence of strong levels is made as small as it can be.
-    pub fn minimizing(mut self, initial: &'a Initial) -> Engine<'a> {
-        self.minimizing = Some(initial);
+    pub fn minimizing(mut self, initial: &'a Initial, keys: KeyOrder) -> Engine<'a> {
+        self.minimizing = Some((initial, keys));
         self
     }
 
@@ -227,7 +229,7 @@ impl<'a> Engine<'a> {
     /// The anomaly of the smallest part of the history that still violates a strong level, unless
     /// the one given is smaller.
     fn smaller(&self, level: Level, anomaly: Anomaly) -> Anomaly {
-        let Some(initial) = self.minimizing else {
+        let Some((initial, keys)) = self.minimizing else {
             return anomaly;
         };
         (self.budget.progress)("making the evidence smaller");
@@ -240,7 +242,7 @@ impl<'a> Engine<'a> {
         // The whole satisfies the weaker levels, so every part does.
         let decide = |part: &History| -> Option<Anomaly> {
             asked.store(0, Ordering::Relaxed);
-            let observed = observe(part, initial, &budget).ok()?;
+            let observed = observe(part, initial, keys, &budget).ok()?;
             match strong::decide(&observed, level, self.strategy, &budget)
                 .ok()?
                 .0

@@ -1,7 +1,7 @@
 //! Edges as evidence: every one with the operations behind it and, where it is forced, the reason.
 
 use crate::graph::{Graph, Step};
-use crate::observe::Observed;
+use crate::observe::{KnownOrder, Observed};
 use crate::order::{Forced, ForcedEdges};
 use crate::rule::Rule;
 use history::{Edge, EdgeKind, KeyId, OpId, Reason, TxnId};
@@ -38,7 +38,7 @@ impl Evidence<'_> {
                 key: Some(observed.history.op(known.read).key),
                 from_op: Some(known.from_op),
                 to_op: Some(known.to_op),
-                because: Some(Reason::List { read: known.read }),
+                because: Some(known.reason()),
             };
         }
         let key = observed.history.ops().keys[edge.read as usize];
@@ -173,6 +173,23 @@ impl Evidence<'_> {
                     .map(|(op, ..)| (txn, op.0))
             })
     }
+}
+
+/// The edges of versions of a key that go in a circle, or come before the initial one.
+pub fn of_circle(key: KeyId, circle: &[KnownOrder]) -> Vec<Edge> {
+    let edge = |known: &KnownOrder| {
+        let write = |txn: TxnId, op: OpId| (txn != TxnId::INITIAL).then_some(op);
+        Edge {
+            from: known.from,
+            to: known.to,
+            kind: EdgeKind::Ww,
+            key: Some(key),
+            from_op: write(known.from, known.from_op),
+            to_op: write(known.to, known.to_op),
+            because: Some(known.reason()),
+        }
+    };
+    circle.iter().map(edge).collect()
 }
 
 fn so_edge(from: u32, to: u32) -> Edge {

@@ -135,6 +135,7 @@ impl<'h> Observed<'h> {
             ambiguous: Vec::new(),
             lacks_writers: false,
             known: self.known.clone(),
+            circles: Vec::new(),
             undecidable: None,
             unprovable: None,
         };

@@ -37,7 +37,7 @@ pub use part::Part;
 pub use stage::Stage;
 pub use strong::Strategy;
 
-use history::{History, Initial, Level, LevelResult, Verdict};
+use history::{Anomaly, AnomalyKind, History, Initial, KeyOrder, Level, LevelResult, Verdict};
 use std::sync::atomic::AtomicU32;
 use std::time::Instant;
 
@@ -46,6 +46,8 @@ use std::time::Instant;
 pub struct Options<'a> {
     /// Which values read the initial version of a key.
     pub initial: Initial,
+    /// What is assumed of each key by itself.
+    pub keys: KeyOrder,
     /// Limits, and who is told of progress.
     pub budget: Budget<'a>,
     /// Told each answer as soon as it is found, for whoever may not wait for the others.
@@ -58,6 +60,7 @@ impl Default for Options<'_> {
     fn default() -> Self {
         Options {
             initial: Initial::default(),
+            keys: KeyOrder::Free,
             budget: Budget::default(),
             answered: &|_| {},
             strategy: Strategy::default(),
@@ -80,7 +83,8 @@ pub struct Checked {
 pub fn check(history: &History, levels: &[Level], options: &Options<'_>) -> Vec<Checked> {
     let started = Instant::now();
     (options.budget.progress)("observing");
-    let observed = match observe::observe(history, &options.initial, &options.budget) {
+    let observed = match observe::observe(history, &options.initial, options.keys, &options.budget)
+    {
         Ok(observed) => observed,
         Err(limit) => return all_unknown(levels, &limit.0, started),
     };
@@ -89,7 +93,7 @@ pub fn check(history: &History, levels: &[Level], options: &Options<'_>) -> Vec<
     }
     let mut engine = engine::Engine::new(&observed, &options.budget)
         .by(options.strategy)
-        .minimizing(&options.initial);
+        .minimizing(&options.initial, options.keys);
     let mut asked: Vec<(usize, Level)> = levels.iter().copied().enumerate().collect();
     // What a strong level finds out answers weaker ones too.
     asked.sort_by_key(|&(_, level)| std::cmp::Reverse(level));
@@ -117,6 +121,34 @@ pub fn check(history: &History, levels: &[Level], options: &Options<'_>) -> Vec<
     }
     checked.sort_by_key(|&(place, _)| place);
     checked.into_iter().map(|(_, checked)| checked).collect()
+}
+
+/// What contradicts what is assumed of each key: how many keys have versions that go in a circle,
+/// and the shortest of those circles. Such keys are left out of [`check`]'s assumptions.
+pub fn cyclic_versions(history: &History, options: &Options<'_>) -> Result<Option<Anomaly>, Limit> {
+    let Options {
+        initial,
+        keys,
+        budget,
+        ..
+    } = options;
+    let observed = observe::observe(history, initial, *keys, budget)?;
+    let circles = &observed.circles;
+    let Some((key, circle)) = circles.iter().min_by_key(|(_, circle)| circle.len()) else {
+        return Ok(None);
+    };
+    let mut anomaly = Anomaly {
+        kind: AnomalyKind::CyclicVersions,
+        count: circles.len() as u64,
+        transactions: circle.iter().map(|known| known.from).collect(),
+        ops: Vec::new(),
+        edges: evidence::of_circle(*key, circle),
+        otherwise: Vec::new(),
+        assuming: Vec::new(),
+        explanation: String::new(),
+    };
+    anomaly.explanation = explain::explain(&observed, &anomaly);
+    Ok(Some(anomaly))
 }
 
 /// The stage that looked at every operation, which all levels share.
@@ -155,7 +187,7 @@ fn violates(history: &History, level: Level, options: &Options<'_>) -> bool {
         probe: &probe,
         progress: &|_| {},
     };
-    let Ok(observed) = observe::observe(history, &options.initial, &budget) else {
+    let Ok(observed) = observe::observe(history, &options.initial, options.keys, &budget) else {
         return false;
     };
     let mut engine = engine::Engine::new(&observed, &budget);

@@ -136,6 +136,10 @@ impl Part {
             Reason::List { read } => Reason::List {
                 read: self.whole_op(*read),
             },
+            Reason::Assumed { before, after } => Reason::Assumed {
+                before: self.whole_op(*before),
+                after: self.whole_op(*after),
+            },
             Reason::Version { writer } => Reason::Version {
                 writer: self.whole_txn(*writer),
             },

@@ -194,6 +194,10 @@ impl Gathered<'_> {
                 self.add_found(*read);
             }
             Some(Reason::List { read }) => self.add_found(*read),
+            Some(Reason::Assumed { before, after }) => {
+                self.add_found(*before);
+                self.add_found(*after);
+            }
             Some(Reason::Version { .. }) | None => {}
         }
     }

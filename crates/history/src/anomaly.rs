@@ -20,6 +20,7 @@ pub enum AnomalyKind {
     DirtyUpdate,
     DuplicateElement,
     IncompatibleOrder,
+    CyclicVersions,
     DirtyWrite,
     CyclicCausality,
     NonMonotonicRead,
@@ -67,7 +68,7 @@ macro_rules! row {
 
 /// Every kind of anomaly.
 #[rustfmt::skip]
-pub const ANOMALIES: [AnomalyRow; 27] = [
+pub const ANOMALIES: [AnomalyRow; 28] = [
     row!(ThinAirRead, "thin-air-read", "TAP-a", "a transaction read a value that nobody wrote"),
     row!(AbortedRead, "aborted-read", "TAP-b, G1a", "a transaction read a value that an aborted transaction wrote"),
     row!(FutureRead, "future-read", "TAP-c", "a transaction read a value before it wrote that value itself"),
@@ -78,6 +79,7 @@ pub const ANOMALIES: [AnomalyRow; 27] = [
     row!(DirtyUpdate, "dirty-update", "Elle: dirty update", "a list shows an element of an aborted transaction before others"),
     row!(DuplicateElement, "duplicate-element", "Elle: duplicate elements", "a list shows an element more often than it was appended"),
     row!(IncompatibleOrder, "incompatible-order", "Elle: incompatible order", "two reads of a list are no beginnings of one and the same list"),
+    row!(CyclicVersions, "cyclic-versions", "Elle: cyclic versions", "what is assumed of each key puts its versions in a circle"),
     row!(DirtyWrite, "G0", "G0", "the version orders of several keys contradict each other"),
     row!(CyclicCausality, "cyclic-causality", "TAP-g, G1c", "transactions follow each other in a circle by session order and reads"),
     row!(NonMonotonicRead, "non-monotonic-read", "Plume: NonMonoReadCO", "a transaction read from a writer and then an older version of something that this writer wrote too"),

@@ -81,6 +81,13 @@ pub enum Reason {
         /// That read.
         read: OpId,
     },
+    /// What is assumed of each key puts the version of `from` before that of `to`.
+    Assumed {
+        /// The operation that touched the first of the two versions.
+        before: OpId,
+        /// The operation that touched the second one, later.
+        after: OpId,
+    },
     /// For a wr or rw edge of a read with several possible writers: the one it is taken to have
     /// read from here. Another choice is ruled out by another cycle of the same anomaly.
     Version {

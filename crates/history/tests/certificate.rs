@@ -4,9 +4,9 @@ mod support;
 
 use history::certificate::{CertificateError, digest, from_json, to_json};
 use history::{
-    Anomaly, AnomalyKind, Builder, CommitOrder, Edge, EdgeKind, History, Initial, KeyId, KeyTable,
-    Level, LevelResult, Op, OpId, OpKind, Reason, Status, TxnId, UNLABELLED, Value, ValueCode,
-    Verdict,
+    Anomaly, AnomalyKind, Builder, CommitOrder, Edge, EdgeKind, History, Initial, KeyId, KeyOrder,
+    KeyTable, Level, LevelResult, Op, OpId, OpKind, Reason, Status, TxnId, UNLABELLED, Value,
+    ValueCode, Verdict,
 };
 use support::{Random, history_of};
 
@@ -109,12 +109,12 @@ fn a_certificate_is_read_as_it_was_written() {
         text,
         Initial::Value(Value::Nil),
     ] {
-        let json = to_json(&history, &initial, &results);
+        let json = to_json(&history, &initial, KeyOrder::Free, &results);
         let certificate = from_json(&history, &json).expect("just written");
         assert_eq!(certificate.initial, initial);
         assert_eq!(certificate.results, results);
     }
-    let json = to_json(&history, &Initial::default(), &results);
+    let json = to_json(&history, &Initial::default(), KeyOrder::Free, &results);
     assert!(json.contains(r#""order":["s0t0","s1t2"]"#), "{json}");
     assert!(
         json.contains(r#"{"txn":"s1t2","op":1,"writer":"init"}"#),
@@ -133,7 +133,12 @@ fn a_certificate_is_read_as_it_was_written() {
 fn fields_that_say_nothing_are_left_out() {
     let (history, results) = example();
     for (result, expect) in results.iter().zip([false, true, true, false, false]) {
-        let json = to_json(&history, &Initial::default(), std::slice::from_ref(result));
+        let json = to_json(
+            &history,
+            &Initial::default(),
+            KeyOrder::Free,
+            std::slice::from_ref(result),
+        );
         let found = json.contains("snapshots") || json.contains("otherwise");
         assert_eq!(found, expect, "{json}");
     }
@@ -181,7 +186,7 @@ fn strong_evidence_survives_the_file() {
             verdict: Verdict::Holds(order),
         },
     ];
-    let json = to_json(&history, &Initial::default(), &results);
+    let json = to_json(&history, &Initial::default(), KeyOrder::Free, &results);
     let certificate = from_json(&history, &json).expect("just written");
     assert_eq!(certificate.results, results);
     for result in &certificate.results {
@@ -193,7 +198,7 @@ fn strong_evidence_survives_the_file() {
 #[test]
 fn a_certificate_of_another_history_is_refused() {
     let (history, results) = example();
-    let json = to_json(&history, &Initial::default(), &results);
+    let json = to_json(&history, &Initial::default(), KeyOrder::Free, &results);
     for text in [
         "w(x,1) w(y,1) ; maybe w(x,1) | r(y,1) r(x,0)",
         "w(x,1) w(y,1) ; w(x,1) | r(y,1) r(x,nil)",
@@ -211,7 +216,7 @@ fn a_certificate_of_another_history_is_refused() {
 #[test]
 fn unknown_names_are_refused() {
     let (history, results) = example();
-    let json = to_json(&history, &Initial::default(), &results);
+    let json = to_json(&history, &Initial::default(), KeyOrder::Free, &results);
     for (from, to) in [
         ("\"s0t0\"", "\"s0t7\""),
         ("\"s0t0\"", "\"s0n0\""),
@@ -233,7 +238,7 @@ fn unknown_names_are_refused() {
 #[test]
 fn malformed_text_is_refused_without_panic() {
     let (history, results) = example();
-    let json = to_json(&history, &Initial::default(), &results);
+    let json = to_json(&history, &Initial::default(), KeyOrder::Free, &results);
     let nested = "[".repeat(100_000);
     for text in ["", "{}", "[]", "null", "\u{0}", nested.as_str()] {
         assert!(matches!(
@@ -280,7 +285,7 @@ fn transactions_that_share_a_name_are_told_apart() {
         level: Level::Causal,
         verdict: Verdict::Holds(order),
     }];
-    let json = to_json(&history, &Initial::default(), &results);
+    let json = to_json(&history, &Initial::default(), KeyOrder::Free, &results);
     assert!(json.contains(r#"["s-3t4#1","s-3t4#0","s-3n2"]"#), "{json}");
     assert_eq!(
         from_json(&history, &json).expect("own certificate").results,

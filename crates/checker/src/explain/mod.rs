@@ -21,6 +21,12 @@ pub fn explain(observed: &Observed<'_>, anomaly: &Anomaly) -> String {
             because: Some(Reason::Read { .. }),
             ..
         }) => words.of_forced_cycle(&anomaly.edges),
+        Some(edge) if edge.to == TxnId::INITIAL => {
+            format!(
+                "{}: but nothing comes before the initial state.",
+                words.step(edge)
+            )
+        }
         Some(_) => {
             let steps: Vec<String> = anomaly.edges.iter().map(|edge| words.step(edge)).collect();
             format!("{}: a cycle.", steps.join("; "))
@@ -197,6 +203,21 @@ impl Words<'_> {
         )
     }
 
+    /// Why one version of a key is assumed to come before another.
+    fn touched(&self, before: OpId, after: OpId) -> String {
+        let history = self.observed.history;
+        let (one, two) = (self.observed.txn_of(before), self.observed.txn_of(after));
+        let (first, second) = (self.op(before), self.op(after));
+        let (earlier, later) = (self.txn(one), self.txn(two));
+        if one == two {
+            format!("{earlier} did {first} and then {second}")
+        } else if history.session_of(one) == history.session_of(two) {
+            format!("{earlier} did {first}, and {later} did {second} later in the same session")
+        } else {
+            format!("{earlier} did {first} and ended before {later} began, which did {second}")
+        }
+    }
+
     /// One edge.
     fn step(&self, edge: &Edge) -> String {
         let (from, to) = (self.txn(edge.from), self.txn(edge.to));
@@ -211,6 +232,9 @@ impl Words<'_> {
                     "{} shows {from}'s element directly before {to}'s",
                     self.op(*read)
                 )
+            }
+            (EdgeKind::Ww, Some(Reason::Assumed { before, after })) => {
+                self.touched(*before, *after)
             }
             (EdgeKind::Ww, Some(Reason::Read { read, path })) => {
                 let seen: Vec<String> = path.iter().map(|edge| self.step(edge)).collect();

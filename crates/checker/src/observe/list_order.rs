@@ -359,6 +359,7 @@ impl<'a> Search<'a> {
                 from_op: from.op,
                 to_op: to.op,
                 read,
+                after: KnownOrder::LISTED,
             });
         }
     }

@@ -10,7 +10,9 @@
 //! about 3 bytes an operation that is freed again.
 
 mod appends;
+mod circle;
 mod join;
+mod key_order;
 mod list_order;
 mod lists;
 mod local;
@@ -18,7 +20,9 @@ mod settle;
 
 use crate::Budget;
 use crate::budget::Limit;
-use history::{AnomalyKind, History, Initial, KeyId, OpId, Status, TxnId, ValueCode};
+use history::{
+    AnomalyKind, History, Initial, KeyId, KeyOrder, OpId, Reason, Status, TxnId, ValueCode,
+};
 use std::borrow::Cow;
 
 /// What one operation means to the levels, in 32 bits.
@@ -74,8 +78,27 @@ pub struct KnownOrder {
     pub from_op: OpId,
     pub to_op: OpId,
     /// The list read that shows the first before the second and nothing certain in between, or
-    /// that shows the first last and lacks the second.
+    /// that shows the first last and lacks the second; else the operation that touched the first
+    /// before `after` touched the second.
     pub read: OpId,
+    /// [`KnownOrder::LISTED`] for a list.
+    pub after: OpId,
+}
+
+impl KnownOrder {
+    /// In `after`: a list read shows the order.
+    pub const LISTED: OpId = OpId(u32::MAX);
+
+    /// Why the order is known.
+    pub fn reason(&self) -> Reason {
+        match self.after {
+            KnownOrder::LISTED => Reason::List { read: self.read },
+            after => Reason::Assumed {
+                before: self.read,
+                after,
+            },
+        }
+    }
 }
 
 /// A history together with everything that follows from single operations.
@@ -93,6 +116,8 @@ pub struct Observed<'h> {
     /// Whether some of them have more possible writers than are listed.
     pub lacks_writers: bool,
     pub known: Vec<KnownOrder>,
+    /// Keys of which the versions go in a circle by what is assumed of keys.
+    pub circles: Vec<(KeyId, Vec<KnownOrder>)>,
     /// Why no level can be decided on this history, if so.
     pub undecidable: Option<String>,
     /// Why no order of the transactions proves that a level holds, if so; violations stand.
@@ -103,6 +128,7 @@ pub struct Observed<'h> {
 pub fn observe<'h>(
     history: &'h History,
     initial: &Initial,
+    keys: KeyOrder,
     budget: &Budget,
 ) -> Result<Observed<'h>, Limit> {
     let mut observed = Observed {
@@ -114,6 +140,7 @@ pub fn observe<'h>(
         ambiguous: Vec::new(),
         lacks_writers: false,
         known: Vec::new(),
+        circles: Vec::new(),
         undecidable: None,
         unprovable: None,
     };
@@ -127,6 +154,7 @@ pub fn observe<'h>(
     settle::settle(&mut observed, unsettled);
     observed.take_committed();
     list_order::add(&mut observed);
+    key_order::add(&mut observed, keys);
     Ok(observed)
 }
 
@@ -193,7 +221,13 @@ impl<'h> Observed<'h> {
         }
         let statuses = self.history.txns().iter().map(|txn| txn.status);
         let taken: Vec<bool> = statuses.map(|status| status == Status::Committed).collect();
-        let (known, read_anomalies) = list_order::shown(self.history, &taken);
+        let (mut known, read_anomalies) = list_order::shown(self.history, &taken);
+        let counts = |known: &&KnownOrder| {
+            known.after != KnownOrder::LISTED
+                && taken[known.from.index()]
+                && taken[known.to.index()]
+        };
+        known.extend(self.known.iter().filter(counts));
         Some(Observed {
             history: self.history,
             values: Cow::Owned(Vec::new()),
@@ -203,6 +237,7 @@ impl<'h> Observed<'h> {
             ambiguous: Vec::new(),
             lacks_writers: false,
             known,
+            circles: Vec::new(),
             undecidable: None,
             unprovable: None,
         })

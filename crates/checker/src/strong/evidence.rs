@@ -157,7 +157,7 @@ impl Writer<'_> {
             key: Some(self.observed.history.op(known.from_op).key),
             from_op: Some(known.from_op),
             to_op: Some(known.to_op),
-            because: Some(Reason::List { read: known.read }),
+            because: Some(known.reason()),
         }
     }
 }

@@ -12,7 +12,7 @@ mod record;
 
 pub use digest::digest;
 
-use crate::{History, Initial, LevelResult};
+use crate::{History, Initial, KeyOrder, LevelResult};
 use names::Names;
 use record::{File, HistoryRecord};
 use std::fmt;
@@ -22,6 +22,8 @@ use std::fmt;
 pub struct Certificate {
     /// Which values read the initial version.
     pub initial: Initial,
+    /// What is assumed of each key.
+    pub keys: KeyOrder,
     /// The verdicts with their evidence.
     pub results: Vec<LevelResult>,
 }
@@ -59,12 +61,18 @@ impl std::error::Error for CertificateError {}
 const VERSION: u32 = 1;
 
 /// Writes verdicts with their evidence as JSON.
-pub fn to_json(history: &History, initial: &Initial, results: &[LevelResult]) -> String {
+pub fn to_json(
+    history: &History,
+    initial: &Initial,
+    keys: KeyOrder,
+    results: &[LevelResult],
+) -> String {
     let names = Names::of(history);
     let file = File {
         isolde_certificate: VERSION,
         history: history_record(history),
         initial: record::initial_to_record(initial),
+        keys: (keys != KeyOrder::Free).then(|| keys.name().to_string()),
         results: results
             .iter()
             .map(|result| record::result_to_record(&names, result))
@@ -91,8 +99,15 @@ pub fn from_json(history: &History, text: &str) -> Result<Certificate, Certifica
             file.history
         )));
     }
+    let keys = match &file.keys {
+        None => KeyOrder::Free,
+        Some(name) => KeyOrder::from_name(name).ok_or_else(|| {
+            CertificateError::Malformed(format!("'{name}' is nothing to assume of keys"))
+        })?,
+    };
     let names = Names::of(history);
     Ok(Certificate {
+        keys,
         initial: record::initial_from_record(&file.initial)?,
         results: file
             .results

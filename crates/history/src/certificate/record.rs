@@ -14,6 +14,9 @@ pub(super) struct File {
     pub(super) isolde_certificate: u32,
     pub(super) history: HistoryRecord,
     pub(super) initial: InitialRecord,
+    /// What is assumed of each key, if anything.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) keys: Option<String>,
     pub(super) results: Vec<ResultRecord>,
 }
 
@@ -145,6 +148,10 @@ enum ReasonRecord {
     },
     List {
         read: OpRecord,
+    },
+    Assumed {
+        before: OpRecord,
+        after: OpRecord,
     },
     Version {
         writer: String,
@@ -348,6 +355,10 @@ fn edge_to_record(names: &Names<'_>, edge: &Edge, with_reason: bool) -> EdgeReco
         Reason::List { read } => ReasonRecord::List {
             read: op_to_record(names, *read),
         },
+        Reason::Assumed { before, after } => ReasonRecord::Assumed {
+            before: op_to_record(names, *before),
+            after: op_to_record(names, *after),
+        },
         Reason::Version { writer } => ReasonRecord::Version {
             writer: names.name(*writer),
         },
@@ -401,6 +412,10 @@ fn edge_from_record(
         }),
         Some(ReasonRecord::List { read }) => Some(Reason::List {
             read: op_from_record(names, read)?,
+        }),
+        Some(ReasonRecord::Assumed { before, after }) => Some(Reason::Assumed {
+            before: op_from_record(names, before)?,
+            after: op_from_record(names, after)?,
         }),
         Some(ReasonRecord::Version { writer }) => Some(Reason::Version {
             writer: names.txn(writer)?,

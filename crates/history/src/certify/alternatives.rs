@@ -139,8 +139,11 @@ impl Cycle<'_> {
         for edge in self.edges {
             self.check_edge(edge)?;
             let premises = self.premises.take();
-            if let (Some(Reason::Read { .. } | Reason::List { .. }), Some(key)) =
-                (&edge.because, edge.key)
+            if let (
+                Some(Reason::Read { .. } | Reason::List { .. } | Reason::Assumed { .. }),
+                Some(key),
+            ) = (&edge.because, edge.key)
+                && edge.kind == EdgeKind::Ww
             {
                 let (first, second) = (edge.from, edge.to);
                 clauses.imply(&premises, Premise::Order { key, first, second });
@@ -198,6 +201,9 @@ impl Cycle<'_> {
                 scene.check_overlooked(edge, *read, path)
             }
             (EdgeKind::Ww, Some(Reason::List { read })) => scene.check_listed(edge, *read),
+            (EdgeKind::Ww, Some(Reason::Assumed { before, after })) => {
+                scene.check_assumed(edge, *before, *after)
+            }
             (EdgeKind::Ww, None) => self.check_order(edge),
             (EdgeKind::Rw, None | Some(Reason::Version { .. })) => self.check_overwritten(edge),
             (EdgeKind::Rt, None) => self.check_real_time(edge),

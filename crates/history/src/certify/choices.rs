@@ -5,7 +5,7 @@ use super::cycle::Scene;
 use super::facts::Facts;
 use super::read::txn_of;
 use super::{Refusal, alternatives, name, require, single};
-use crate::{Anomaly, History, Initial, Level, OpId, Status, TxnId};
+use crate::{Anomaly, History, Initial, KeyOrder, Level, OpId, Status, TxnId};
 use std::collections::BTreeMap;
 
 const COMBINATIONS_MAX: usize = 4096;
@@ -13,6 +13,7 @@ const COMBINATIONS_MAX: usize = 4096;
 pub(super) fn certify_anomalies(
     history: &History,
     initial: &Initial,
+    keys: KeyOrder,
     level: Level,
     anomalies: &[Anomaly],
 ) -> Result<(), Refusal> {
@@ -20,7 +21,7 @@ pub(super) fn certify_anomalies(
         !anomalies.is_empty(),
         "a violation needs an anomaly as evidence"
     );
-    let facts = Facts::gather(history, initial, level, anomalies);
+    let facts = Facts::gather(history, initial, keys, level, anomalies);
     for anomaly in anomalies {
         check_anomaly(&facts, level, anomaly)?;
     }

@@ -2,7 +2,7 @@
 
 use super::facts::Facts;
 use super::read::{op_of, txn_of};
-use super::{Refusal, name, require, shape};
+use super::{Refusal, key_order, name, require, shape};
 use crate::AnomalyKind::{CyclicCausality, DirtyWrite, InitialRead};
 use crate::{Anomaly, Edge, EdgeKind, History, Level, OpId, OpKind, Reason, TxnId};
 
@@ -44,7 +44,10 @@ impl Scene<'_> {
                 );
             }
         }
-        let is_listed = |edge: &Edge| matches!(edge.because, Some(Reason::List { .. }));
+        let is_listed = |edge: &Edge| {
+            let because = &edge.because;
+            matches!(because, Some(Reason::List { .. } | Reason::Assumed { .. }))
+        };
         let is_named_rightly = match anomaly.kind {
             DirtyWrite => edges.iter().all(is_listed),
             CyclicCausality => {
@@ -77,6 +80,9 @@ impl Scene<'_> {
                 self.check_overlooked(edge, *read, path)
             }
             (EdgeKind::Ww, Some(Reason::List { read })) => self.check_listed(edge, *read),
+            (EdgeKind::Ww, Some(Reason::Assumed { before, after })) => {
+                self.check_assumed(edge, *before, *after)
+            }
             _ => Err(Refusal::new(format!(
                 "the {} edge from {} to {} is no evidence",
                 edge.kind.name(),
@@ -222,6 +228,23 @@ impl Scene<'_> {
             self.name(edge.to)
         );
         Ok(())
+    }
+
+    /// A ww edge that follows from what is assumed of each key.
+    pub(super) fn check_assumed(
+        &self,
+        edge: &Edge,
+        before: OpId,
+        after: OpId,
+    ) -> Result<(), Refusal> {
+        self.require_taken(edge.from)?;
+        self.require_taken(edge.to)?;
+        let (Some(key), Some(first), Some(second)) = (edge.key, edge.from_op, edge.to_op) else {
+            return Err(Refusal::new("a ww edge lacks its key or a write"));
+        };
+        self.facts.require_last_write(edge.from, first, key)?;
+        self.facts.require_last_write(edge.to, second, key)?;
+        key_order::check_pair(self.facts, key, (edge.from, before), (edge.to, after))
     }
 
     fn require_taken(&self, txn: TxnId) -> Result<(), Refusal> {

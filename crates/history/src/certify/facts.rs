@@ -6,8 +6,8 @@ use super::newest::IdMap;
 use super::read::{Seen, last_write, op_of, seen};
 use super::{Refusal, name, require};
 use crate::{
-    Anomaly, Edge, History, Initial, KeyId, Level, Op, OpId, OpKind, Reason, Status, TxnId,
-    ValueCode,
+    Anomaly, Edge, History, Initial, KeyId, KeyOrder, Level, Op, OpId, OpKind, Reason, Status,
+    TxnId, ValueCode,
 };
 use std::collections::{HashMap, HashSet};
 
@@ -15,6 +15,8 @@ type Version = (KeyId, ValueCode);
 
 pub(super) struct Facts<'a> {
     pub(super) history: &'a History,
+    /// What is assumed of each key.
+    pub(super) keys: KeyOrder,
     initial: Option<ValueCode>,
     /// Every write, by whomever, of a version that the evidence mentions.
     writes: IdMap<Version, Vec<(TxnId, OpId)>>,
@@ -26,6 +28,7 @@ impl Facts<'_> {
     pub(super) fn gather<'a>(
         history: &'a History,
         initial: &Initial,
+        keys: KeyOrder,
         level: Level,
         anomalies: &[Anomaly],
     ) -> Facts<'a> {
@@ -52,14 +55,14 @@ impl Facts<'_> {
                 writes.entry((op.key, value)).or_default();
             }
         }
-        let mut keys = vec![false; history.keys().limit()];
+        let mut is_wanted = vec![false; history.keys().limit()];
         for (key, _) in writes.keys() {
-            keys[key.index()] = true;
+            is_wanted[key.index()] = true;
         }
         for txn in history.txn_ids() {
             for (id, op) in history.txn_ops(txn) {
                 if op.kind.is_write()
-                    && keys[op.key.index()]
+                    && is_wanted[op.key.index()]
                     && let Some(found) = writes.get_mut(&(op.key, op.value))
                 {
                     found.push((txn, id));
@@ -68,6 +71,7 @@ impl Facts<'_> {
         }
         Facts {
             history,
+            keys,
             initial: initial.code(history.values()),
             writes,
             forced: forced_transactions(history),
@@ -186,6 +190,7 @@ fn ops_of_anomaly(anomaly: &Anomaly) -> Vec<OpId> {
                 ops.extend(path.iter().flat_map(ops_of_edge));
             }
             Some(Reason::List { read }) => ops.push(*read),
+            Some(Reason::Assumed { before, after }) => ops.extend([*before, *after]),
             Some(Reason::Version { .. }) | None => {}
         }
     }

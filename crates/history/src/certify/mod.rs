@@ -30,6 +30,7 @@ mod causal;
 mod choices;
 mod cycle;
 mod facts;
+mod key_order;
 mod last_writers;
 mod list_reads;
 mod lists;
@@ -47,7 +48,7 @@ mod versions;
 mod visible;
 mod walk;
 
-use crate::{History, Initial, Level, LevelResult, OpKind, TxnId, Verdict};
+use crate::{Anomaly, History, Initial, KeyOrder, Level, LevelResult, OpKind, TxnId, Verdict};
 use std::fmt;
 
 /// Why evidence was not accepted.
@@ -89,6 +90,16 @@ use require;
 
 /// Re-checks the evidence of a verdict. `Ok` means that the evidence proves the verdict.
 pub fn certify(history: &History, initial: &Initial, result: &LevelResult) -> Result<(), Refusal> {
+    certify_assuming(history, initial, KeyOrder::Free, result)
+}
+
+/// The same for a verdict that takes something for granted of each key.
+pub fn certify_assuming(
+    history: &History,
+    initial: &Initial,
+    keys: KeyOrder,
+    result: &LevelResult,
+) -> Result<(), Refusal> {
     let undefined = |kind: &OpKind| {
         !matches!(
             kind,
@@ -100,12 +111,29 @@ pub fn certify(history: &History, initial: &Initial, result: &LevelResult) -> Re
         "no certificate is defined for histories with sets or counters yet"
     );
     match &result.verdict {
-        Verdict::Holds(order) => certify_order(history, initial, result.level, order),
+        Verdict::Holds(order) => {
+            key_order::check_order(history, initial, keys, order)?;
+            certify_order(history, initial, result.level, order)
+        }
         Verdict::Violated(anomalies) => {
-            choices::certify_anomalies(history, initial, result.level, anomalies)
+            choices::certify_anomalies(history, initial, keys, result.level, anomalies)
         }
         Verdict::Unknown(_) => Err(Refusal::new("an unknown verdict has no evidence to check")),
     }
+}
+
+/// Re-checks that what is assumed of each key contradicts the history: the versions of a key go in
+/// a circle, or one comes before the initial version.
+pub fn certify_cyclic_versions(
+    history: &History,
+    initial: &Initial,
+    keys: KeyOrder,
+    anomaly: &Anomaly,
+) -> Result<(), Refusal> {
+    let anomalies = std::slice::from_ref(anomaly);
+    let level = Level::ReadUncommitted;
+    let facts = facts::Facts::gather(history, initial, keys, level, anomalies);
+    key_order::check_circle(&facts, anomaly)
 }
 
 fn certify_order(

@@ -58,7 +58,10 @@ pub(super) fn is_strong(kind: AnomalyKind) -> bool {
 pub(super) fn fits(kind: AnomalyKind, edges: &[Edge], otherwise: &[Vec<Edge>]) -> bool {
     let rw_count = rw_count(edges);
     let adjacent = has_pair(edges, |first| first == EdgeKind::Rw);
-    let is_listed = |edge: &Edge| matches!(edge.because, Some(Reason::List { .. }));
+    let is_listed = |edge: &Edge| {
+        let because = &edge.because;
+        matches!(because, Some(Reason::List { .. } | Reason::Assumed { .. }))
+    };
     match kind {
         CircularFlow => rw_count == 0,
         WriteSkew => rw_count == 2 && edges.len() == 2,

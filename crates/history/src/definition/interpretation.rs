@@ -2,11 +2,12 @@
 //! which of the possible writers each external read read from.
 
 use super::execution::{Execution, INITIAL, ReadFrom};
+use super::key_order;
 use super::lists::Lists;
 use super::observation::{Observation, VersionRead, observations, possible_writers};
 use super::relation::Relation;
 use super::scope::OutOfScope;
-use crate::{History, Initial, Interval, KeyId, Status, TxnId, ValueCode};
+use crate::{History, Initial, Interval, KeyId, KeyOrder, Status, TxnId, ValueCode};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
@@ -18,6 +19,7 @@ const CHOICES_MAX: usize = 1 << 16;
 pub(super) fn for_each(
     history: &History,
     initial: &Initial,
+    keys: KeyOrder,
     visit: &mut dyn FnMut(&Execution) -> ControlFlow<()>,
 ) -> Result<(), OutOfScope> {
     let with_status = |status| {
@@ -25,6 +27,7 @@ pub(super) fn for_each(
             .txn_ids()
             .filter(move |&t| history.status(t) == status)
     };
+    let assumed = key_order::pairs(history, initial, keys);
     let indeterminate: Vec<TxnId> = with_status(Status::Indeterminate).collect();
     for subset in 0..1u32 << indeterminate.len() {
         let mut taken: Vec<TxnId> = with_status(Status::Committed).collect();
@@ -34,7 +37,8 @@ pub(super) fn for_each(
                 .map(|i| indeterminate[i]),
         );
         taken.sort_unstable();
-        if for_each_choice(history, initial, &taken, visit)?.is_break() {
+        let without_reads = without_reads(history, &taken, &assumed);
+        if for_each_choice(history, initial, &taken, without_reads, visit)?.is_break() {
             break;
         }
     }
@@ -46,9 +50,9 @@ fn for_each_choice(
     history: &History,
     initial: &Initial,
     taken: &[TxnId],
+    mut execution: Execution,
     visit: &mut dyn FnMut(&Execution) -> ControlFlow<()>,
 ) -> Result<ControlFlow<()>, OutOfScope> {
-    let mut execution = without_reads(history, taken);
     let mut open: Vec<(TxnId, VersionRead, Vec<TxnId>)> = Vec::new();
     for &txn in taken {
         let mut versions: BTreeMap<KeyId, ValueCode> = BTreeMap::new();
@@ -104,13 +108,29 @@ fn number(taken: &[TxnId], txn: TxnId) -> usize {
         .map_or(INITIAL, |place| place + 1)
 }
 
+/// What is assumed of the versions of a key.
+fn assumed_order(taken: &[TxnId], assumed: &[(KeyId, TxnId, TxnId)], key: KeyId) -> Relation {
+    let mut order = Relation::EMPTY;
+    let is_taken = |txn: TxnId| txn == TxnId::INITIAL || taken.contains(&txn);
+    for &(of, a, b) in assumed {
+        if of == key && is_taken(a) && is_taken(b) {
+            order.insert(number(taken, a), number(taken, b));
+        }
+    }
+    order
+}
+
 /// The keys that occur.
 fn keys(history: &History) -> BTreeSet<KeyId> {
     history.ops().keys.iter().copied().collect()
 }
 
 /// Everything but what single reads say.
-fn without_reads(history: &History, taken: &[TxnId]) -> Execution {
+fn without_reads(
+    history: &History,
+    taken: &[TxnId],
+    assumed: &[(KeyId, TxnId, TxnId)],
+) -> Execution {
     let mut so = Relation::EMPTY;
     let mut rt = Relation::EMPTY;
     let mut writers: BTreeMap<KeyId, Vec<usize>> = BTreeMap::new();
@@ -138,8 +158,9 @@ fn without_reads(history: &History, taken: &[TxnId]) -> Execution {
         let lists = Lists::of(history, taken, key);
         has_impossible_read |= lists.are_impossible();
         has_repeated_element |= lists.repeat_an_element();
-        known_ww.insert(key, lists.version_order());
-        shown_ww = shown_ww.union(lists.shown_order());
+        let of_key = assumed_order(taken, assumed, key);
+        known_ww.insert(key, lists.version_order().union(of_key));
+        shown_ww = shown_ww.union(lists.shown_order()).union(of_key);
     }
     Execution {
         count: taken.len() + 1,

@@ -27,6 +27,7 @@
 mod commit_order;
 mod execution;
 mod interpretation;
+mod key_order;
 mod lists;
 mod observation;
 mod patterns;
@@ -37,18 +38,27 @@ mod version_order;
 pub use patterns::patterns;
 pub use scope::OutOfScope;
 
-use crate::{History, Initial, Level};
+use crate::{History, Initial, KeyOrder, Level};
 use std::ops::ControlFlow;
 
 /// Whether the history has the level, by its axiom.
 pub fn holds(history: &History, level: Level, initial: &Initial) -> Result<bool, OutOfScope> {
-    let open = levels_left_open(history, initial, vec![level])?;
+    let open = levels_left_open(history, initial, KeyOrder::Free, vec![level])?;
     Ok(open.is_empty())
 }
 
 /// Which levels the history has; all levels, weak before strong.
 pub fn holds_all(history: &History, initial: &Initial) -> Result<Vec<(Level, bool)>, OutOfScope> {
-    let open = levels_left_open(history, initial, Level::all().collect())?;
+    holds_all_assuming(history, initial, KeyOrder::Free)
+}
+
+/// The same, if something is taken for granted of each key.
+pub fn holds_all_assuming(
+    history: &History,
+    initial: &Initial,
+    keys: KeyOrder,
+) -> Result<Vec<(Level, bool)>, OutOfScope> {
+    let open = levels_left_open(history, initial, keys, Level::all().collect())?;
     Ok(Level::all()
         .map(|level| (level, !open.contains(&level)))
         .collect())
@@ -58,10 +68,11 @@ pub fn holds_all(history: &History, initial: &Initial) -> Result<Vec<(Level, boo
 fn levels_left_open(
     history: &History,
     initial: &Initial,
+    keys: KeyOrder,
     mut open: Vec<Level>,
 ) -> Result<Vec<Level>, OutOfScope> {
     scope::check(history)?;
-    interpretation::for_each(history, initial, &mut |execution| {
+    interpretation::for_each(history, initial, keys, &mut |execution| {
         let found = [
             commit_order::levels_that_hold(execution, &open),
             version_order::levels_that_hold(execution, &open),

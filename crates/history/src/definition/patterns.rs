@@ -15,7 +15,7 @@ use super::interpretation;
 use super::observation::{Observation, observations, possible_writers};
 use super::scope::{self, OutOfScope};
 use crate::AnomalyKind::{self, *};
-use crate::{History, Initial, OpKind, Status, TxnId};
+use crate::{History, Initial, KeyOrder, OpKind, Status, TxnId};
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
@@ -39,7 +39,7 @@ pub fn patterns(history: &History, initial: &Initial) -> Result<BTreeSet<Anomaly
         return Err(OutOfScope::NoPatterns);
     }
     let mut found = impossible_reads(history, initial);
-    interpretation::for_each(history, initial, &mut |execution| {
+    interpretation::for_each(history, initial, KeyOrder::Free, &mut |execution| {
         found.extend(order_patterns(execution));
         ControlFlow::Continue(())
     })?;
