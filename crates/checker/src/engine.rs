@@ -2,6 +2,7 @@
 
 use crate::Budget;
 use crate::budget::Limit;
+use crate::cycles::{Cycles, Finding};
 use crate::diagnose;
 use crate::explain;
 use crate::graph::Graph;
@@ -15,7 +16,7 @@ use crate::stage::{self, Stage};
 use crate::strong::{self, Strategy};
 use crate::witness;
 use history::{
-    Anomaly, AnomalyKind, CommitOrder, History, Initial, KeyOrder, Level, TxnId, Verdict,
+    Anomaly, AnomalyKind, CommitOrder, History, Initial, KeyOrder, Level, OpKind, TxnId, Verdict,
 };
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -35,6 +36,8 @@ pub struct Engine<'a> {
     first: Option<Schedule>,
     outcomes: Vec<(Rule, Outcome)>,
     lost_update: Option<Option<Anomaly>>,
+    /// The graph of a history with lists.
+    cycles: Option<Cycles<'a>>,
     /// Strong levels that hold, with the orders that prove it.
     held: Vec<(Level, CommitOrder)>,
     strategy: Strategy,
@@ -54,6 +57,7 @@ impl<'a> Engine<'a> {
             first: None,
             outcomes: Vec::new(),
             lost_update: None,
+            cycles: None,
             held: Vec::new(),
             strategy: Strategy::default(),
             minimizing: None,
@@ -175,6 +179,12 @@ impl<'a> Engine<'a> {
 
     /// A strong level is violated if a weak one that it implies is; else versions are ordered.
     fn strong_verdict(&mut self, level: Level) -> Result<Verdict, Limit> {
+        if self.strategy.cycles
+            && self.has_lists()
+            && let Some(verdict) = self.verdict_by_cycles(level)?
+        {
+            return Ok(verdict);
+        }
         if self.strategy.guess && read_anomalies(self.observed, Rule::Causal).is_empty() {
             let (order, effort) = strong::guess_order(self.observed, level, self.budget)?;
             if let Some(order) = order {
@@ -205,6 +215,41 @@ impl<'a> Engine<'a> {
                 Verdict::Violated(vec![anomaly])
             }
         })
+    }
+
+    fn has_lists(&self) -> bool {
+        let mut kinds = self.observed.history.ops().kinds.iter();
+        let is_list = |kind: &OpKind| matches!(kind, OpKind::ReadList | OpKind::Append);
+        self.cycles.is_some() || kinds.any(is_list)
+    }
+
+    /// What the known version orders say about a strong level, if they decide it.
+    fn verdict_by_cycles(&mut self, level: Level) -> Result<Option<Verdict>, Limit> {
+        let started = Instant::now();
+        (self.budget.progress)("sorting");
+        let observed = self.observed;
+        let mut anomalies = read_anomalies(observed, Rule::Causal);
+        let cycles = self.cycles.get_or_insert_with(|| Cycles::new(observed));
+        let finding = cycles.finding(level, anomalies.is_empty(), self.budget)?;
+        let edge_count = cycles.edge_count() as u64;
+        let (verdict, cycle_count) = match finding {
+            Finding::Open => (None, 0),
+            Finding::Order(order) => (Some(Verdict::Holds(order)), 0),
+            Finding::Contradictions(found) => {
+                let cycle_count = found.iter().map(|anomaly| anomaly.count).sum();
+                anomalies.extend(found);
+                for anomaly in &mut anomalies {
+                    anomaly.explanation = explain::explain(observed, anomaly);
+                }
+                (Some(Verdict::Violated(anomalies)), cycle_count)
+            }
+        };
+        self.stages.push(Stage {
+            name: "cycles",
+            seconds: started.elapsed().as_secs_f64(),
+            counts: vec![("edges", edge_count), ("cycles", cycle_count)],
+        });
+        Ok(verdict)
     }
 
     /// The anomalies of a weak level that a strong one implies, or of single reads.

@@ -8,6 +8,7 @@ mod ancestors;
 mod budget;
 mod causal;
 mod clocks;
+mod cycles;
 mod diagnose;
 mod engine;
 mod evidence;

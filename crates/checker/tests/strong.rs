@@ -234,6 +234,7 @@ fn shortcuts_change_no_verdict() {
             let verdicts = |bits: u32| -> Vec<&'static str> {
                 let options = Options {
                     strategy: Strategy {
+                        cycles: true,
                         guess: bits & 1 != 0,
                         prune: bits & 2 != 0,
                         repair: bits & 4 != 0,

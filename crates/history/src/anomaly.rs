@@ -2,7 +2,8 @@
 //!
 //! The letters are those of the C4 paper's transactional anomalous patterns (TAP-a … TAP-l). Its
 //! successor Plume splits two of them off: not-my-last-write from TAP-d, and the non-monotonic
-//! reads from the fractured ones.
+//! reads from the fractured ones. The cycles G0 to G2-item are Adya's; with `-process` they need session
+//! order, with `-realtime` real time too, as in Elle.
 
 use std::fmt;
 
@@ -38,6 +39,16 @@ pub enum AnomalyKind {
     GNonadjacent,
     G2Item,
     NoVersionOrder,
+    DirtyWriteProcess,
+    DirtyWriteRealtime,
+    CircularFlowProcess,
+    CircularFlowRealtime,
+    GSingleProcess,
+    GSingleRealtime,
+    GNonadjacentProcess,
+    GNonadjacentRealtime,
+    G2ItemProcess,
+    G2ItemRealtime,
 }
 
 /// What is known of a kind of anomaly.
@@ -68,7 +79,7 @@ macro_rules! row {
 
 /// Every kind of anomaly.
 #[rustfmt::skip]
-pub const ANOMALIES: [AnomalyRow; 28] = [
+pub const ANOMALIES: [AnomalyRow; 38] = [
     row!(ThinAirRead, "thin-air-read", "TAP-a", "a transaction read a value that nobody wrote"),
     row!(AbortedRead, "aborted-read", "TAP-b, G1a", "a transaction read a value that an aborted transaction wrote"),
     row!(FutureRead, "future-read", "TAP-c", "a transaction read a value before it wrote that value itself"),
@@ -97,6 +108,16 @@ pub const ANOMALIES: [AnomalyRow; 28] = [
     row!(GNonadjacent, "G-nonadjacent", "G-nonadjacent", "a circle of dependencies with several reads of overwritten versions, no two of them next to each other"),
     row!(G2Item, "G2-item", "G2-item", "a circle of dependencies with reads of overwritten versions next to each other"),
     row!(NoVersionOrder, "no-version-order", "PolySI's adjoining cycles", "every order of the versions closes a circle of dependencies"),
+    row!(DirtyWriteProcess, "G0-process", "G0-process", "the version orders of several keys contradict session order"),
+    row!(DirtyWriteRealtime, "G0-realtime", "G0-realtime", "the version orders of several keys contradict real time"),
+    row!(CircularFlowProcess, "G1c-process", "G1c-process", "transactions follow each other in a circle by reads, version orders and session order"),
+    row!(CircularFlowRealtime, "G1c-realtime", "G1c-realtime", "transactions follow each other in a circle by reads, version orders and real time"),
+    row!(GSingleProcess, "G-single-process", "G-single-process", "a circle of dependencies and session order with exactly one read of a version that was overwritten later"),
+    row!(GSingleRealtime, "G-single-realtime", "G-single-realtime", "a circle of dependencies and real time with exactly one read of a version that was overwritten later"),
+    row!(GNonadjacentProcess, "G-nonadjacent-process", "G-nonadjacent-process", "a circle of dependencies and session order with several reads of overwritten versions, no two of them next to each other"),
+    row!(GNonadjacentRealtime, "G-nonadjacent-realtime", "G-nonadjacent-realtime", "a circle of dependencies and real time with several reads of overwritten versions, no two of them next to each other"),
+    row!(G2ItemProcess, "G2-item-process", "G2-item-process", "a circle of dependencies and session order with reads of overwritten versions next to each other"),
+    row!(G2ItemRealtime, "G2-item-realtime", "G2-item-realtime", "a circle of dependencies and real time with reads of overwritten versions next to each other"),
 ];
 
 impl AnomalyKind {

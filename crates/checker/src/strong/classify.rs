@@ -60,7 +60,7 @@ fn is_lost_update(history: &History, edges: &[Edge]) -> bool {
 }
 
 /// Two readers that saw two writes in opposite orders: wr, rw, wr, rw.
-fn is_long_fork(edges: &[Edge]) -> bool {
+pub fn is_long_fork(edges: &[Edge]) -> bool {
     use EdgeKind::{Rw, Wr};
     let kinds: Vec<EdgeKind> = edges.iter().map(|edge| edge.kind).collect();
     kinds == [Wr, Rw, Wr, Rw] || kinds == [Rw, Wr, Rw, Wr]

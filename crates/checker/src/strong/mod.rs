@@ -20,7 +20,7 @@
 //! Where we differ from PolySI and its successors: no reachability is computed for all pairs, and no
 //! constraint exists before some order violates it.
 
-mod classify;
+pub mod classify;
 mod conflicts;
 mod estimate;
 mod evidence;
@@ -30,13 +30,13 @@ mod known;
 mod parallel;
 mod refutation;
 mod search;
-mod shape;
+pub mod shape;
 mod solver;
 mod sorted;
 mod theory;
-mod timeline;
+pub mod timeline;
 mod topological;
-mod versions;
+pub mod versions;
 
 use crate::Budget;
 use crate::budget::Limit;
@@ -113,6 +113,8 @@ pub fn guess_order(
 /// them; tests hold them against each other.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Strategy {
+    /// Look for cycles before anything else, where lists show the order of versions.
+    pub cycles: bool,
     /// Begin with a guess rather than with any order.
     pub guess: bool,
     /// Find out what is certain before anything is tried.
@@ -124,6 +126,7 @@ pub struct Strategy {
 impl Default for Strategy {
     fn default() -> Self {
         Strategy {
+            cycles: true,
             guess: true,
             prune: true,
             repair: true,
@@ -304,6 +307,15 @@ fn violated(known: &Known<'_>, refutation: &Refutation) -> Decision {
         assuming: Vec::new(),
         explanation: String::new(),
     })
+}
+
+/// The order of events as evidence, if nothing is wrong with it.
+pub fn prove(observed: &Observed<'_>, shape: Shape, events: &[u32]) -> Option<CommitOrder> {
+    let walk = conflicts::walk(observed, shape, events, &Settled { observed });
+    let counts = |txn| observed.taken[txn as usize];
+    walk.conflicts
+        .is_empty()
+        .then(|| commit_order(observed, shape, events, &walk.writers, counts))
 }
 
 /// The events of indeterminate transactions that may have served an ambiguous read.

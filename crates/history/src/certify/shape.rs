@@ -50,7 +50,31 @@ pub(super) fn is_strong(kind: AnomalyKind) -> bool {
     matches!(
         kind,
         CircularFlow | WriteSkew | LongFork | GSingle | GNonadjacent | G2Item | NoVersionOrder
-    )
+    ) || without_scope(kind) != kind
+}
+
+/// The kind of cycle that one with session order or real time would be without.
+fn without_scope(kind: AnomalyKind) -> AnomalyKind {
+    match kind {
+        DirtyWriteProcess | DirtyWriteRealtime => DirtyWrite,
+        CircularFlowProcess | CircularFlowRealtime => CircularFlow,
+        GSingleProcess | GSingleRealtime => GSingle,
+        GNonadjacentProcess | GNonadjacentRealtime => GNonadjacent,
+        G2ItemProcess | G2ItemRealtime => G2Item,
+        other => other,
+    }
+}
+
+/// Whether a cycle has the session order or real time that a name says it has.
+fn fits_scope(kind: AnomalyKind, edges: &[Edge]) -> bool {
+    let has = |wanted: EdgeKind| edges.iter().any(|edge| edge.kind == wanted);
+    match kind {
+        DirtyWriteProcess | CircularFlowProcess | GSingleProcess | GNonadjacentProcess
+        | G2ItemProcess => has(EdgeKind::So) && !has(EdgeKind::Rt),
+        DirtyWriteRealtime | CircularFlowRealtime | GSingleRealtime | GNonadjacentRealtime
+        | G2ItemRealtime => has(EdgeKind::Rt),
+        _ => true,
+    }
 }
 
 /// Whether the first cycle is what the name says. Names that only say how to look at a cycle fit
@@ -62,7 +86,11 @@ pub(super) fn fits(kind: AnomalyKind, edges: &[Edge], otherwise: &[Vec<Edge>]) -
         let because = &edge.because;
         matches!(because, Some(Reason::List { .. } | Reason::Assumed { .. }))
     };
-    match kind {
+    let is_order = |edge: &Edge| matches!(edge.kind, EdgeKind::Ww | EdgeKind::So | EdgeKind::Rt);
+    if !fits_scope(kind, edges) {
+        return false;
+    }
+    match without_scope(kind) {
         CircularFlow => rw_count == 0,
         WriteSkew => rw_count == 2 && edges.len() == 2,
         LongFork => {
@@ -73,7 +101,8 @@ pub(super) fn fits(kind: AnomalyKind, edges: &[Edge], otherwise: &[Vec<Edge>]) -
         GNonadjacent => rw_count >= 2 && !adjacent,
         G2Item => rw_count >= 2 && adjacent,
         NoVersionOrder => !otherwise.is_empty(),
-        DirtyWrite => edges.iter().all(|edge| edge.kind == EdgeKind::Ww),
+        DirtyWrite if kind == DirtyWrite => edges.iter().all(|edge| edge.kind == EdgeKind::Ww),
+        DirtyWrite => edges.iter().all(is_order),
         CyclicCausality => edges.iter().all(|edge| match edge.kind {
             EdgeKind::So | EdgeKind::Wr | EdgeKind::Rt => true,
             EdgeKind::Ww => is_listed(edge),
