@@ -357,7 +357,45 @@ impl History {
             .collect();
         format!("{}({key}, [{}])", kind_word(kind), elements.join(" "))
     }
+
+    /// An operation as [`History::op_text`] writes it, but of a long list only the part around some
+    /// elements: `r(x, [… 5 8 …])`.
+    pub fn op_text_around(&self, op: OpId, relevant: &[ValueCode]) -> String {
+        let Op { kind, key, value } = self.op(op);
+        if value == ValueCode::UNKNOWN || !kind.reads_list() {
+            return self.op_text(op);
+        }
+        let list = self.list_text_around(value, relevant);
+        format!("{}({}, {list})", kind_word(kind), self.key_name(key))
+    }
+
+    /// A list with only the part around some elements, if it is long: those, the one before each, and
+    /// the last one.
+    pub fn list_text_around(&self, list: ValueCode, relevant: &[ValueCode]) -> String {
+        let list = self.list(list);
+        let is_relevant = |at: usize| list.get(at).is_some_and(|code| relevant.contains(code));
+        let is_shown = |at: usize| {
+            list.len() <= LIST_SHOWN_MAX
+                || is_relevant(at)
+                || is_relevant(at + 1)
+                || at + 1 == list.len()
+        };
+        let mut texts: Vec<String> = Vec::new();
+        let mut is_cut = false;
+        for (at, &code) in list.iter().enumerate() {
+            if is_shown(at) {
+                texts.push(self.value(code).to_string());
+            } else if !is_cut {
+                texts.push("…".to_string());
+            }
+            is_cut = !is_shown(at);
+        }
+        format!("[{}]", texts.join(" "))
+    }
 }
+
+/// Lists up to this length are shown whole.
+const LIST_SHOWN_MAX: usize = 5;
 
 fn kind_word(kind: OpKind) -> &'static str {
     match kind {

@@ -1,16 +1,20 @@
 //! Evidence in sentences: who read what, what that demands, and what contradicts it.
 
 mod argument;
+mod certain;
 mod strong;
 
-use crate::observe::Observed;
-use history::{Anomaly, AnomalyKind, Edge, EdgeKind, Op, OpId, Reason, TxnId, Value};
+use crate::observe::{Link, Observed};
+use history::{Anomaly, AnomalyKind, Edge, EdgeKind, Op, OpId, Reason, TxnId, Value, ValueCode};
 
 /// The explanation of an anomaly.
 pub fn explain(observed: &Observed<'_>, anomaly: &Anomaly) -> String {
     let words = Words { observed };
     if !anomaly.ops.is_empty() {
         return words.of_ops(anomaly);
+    }
+    if certain::is_certain(&words, anomaly) {
+        return certain::explain(&words, anomaly);
     }
     if strong::is_strong(anomaly) {
         return strong::explain(&words, anomaly);
@@ -47,8 +51,19 @@ impl Words<'_> {
         self.observed.history.txn_name(txn)
     }
 
+    /// An operation; of a long list, only the version read.
     fn op(&self, op: OpId) -> String {
-        self.observed.history.op_text(op)
+        self.observed.history.op_text_around(op, &self.seen(op))
+    }
+
+    /// The version that a list read saw, if that is known.
+    fn seen(&self, read: OpId) -> Vec<ValueCode> {
+        let version = self.observed.values.get(read.index()).copied();
+        version.into_iter().collect()
+    }
+
+    fn reads_initial(&self, read: OpId) -> bool {
+        self.observed.links[read.index()] == Link::INITIAL
     }
 
     fn owner(&self, op: OpId) -> String {
@@ -66,11 +81,7 @@ impl Words<'_> {
         if !kind.reads_list() {
             return format!("{key}={}", history.value(value));
         }
-        let elements = history.list(value).iter();
-        let elements: Vec<String> = elements
-            .map(|&code| history.value(code).to_string())
-            .collect();
-        format!("{key}=[{}]", elements.join(" "))
+        format!("{key}={}", history.list_text_around(value, &self.seen(op)))
     }
 
     /// An anomaly of single reads; the operations are in the order docs/guarantees.md gives.
@@ -218,6 +229,20 @@ impl Words<'_> {
         }
     }
 
+    /// An edge of real time, with its times.
+    fn real_time(&self, edge: &Edge) -> String {
+        let history = self.observed.history;
+        let (from, to) = (self.txn(edge.from), self.txn(edge.to));
+        match (history.interval(edge.from), history.interval(edge.to)) {
+            (Some(first), Some(second)) => format!(
+                "{from} ended at {}, before {to} began at {}",
+                first.completion(),
+                second.start
+            ),
+            _ => format!("{from} ended before {to} began"),
+        }
+    }
+
     /// One edge.
     fn step(&self, edge: &Edge) -> String {
         let (from, to) = (self.txn(edge.from), self.txn(edge.to));
@@ -228,10 +253,11 @@ impl Words<'_> {
                 format!("{to} read from {from} by {read}")
             }
             (EdgeKind::Ww, Some(Reason::List { read })) => {
-                format!(
-                    "{} shows {from}'s element directly before {to}'s",
-                    self.op(*read)
-                )
+                let ops = [edge.from_op, edge.to_op].into_iter().flatten();
+                let history = self.observed.history;
+                let pair: Vec<ValueCode> = ops.map(|op| history.op(op).value).collect();
+                let read = history.op_text_around(*read, &pair);
+                format!("{read} shows {from}'s element directly before {to}'s")
             }
             (EdgeKind::Ww, Some(Reason::Assumed { before, after })) => {
                 self.touched(*before, *after)

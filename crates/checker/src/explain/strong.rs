@@ -234,21 +234,8 @@ impl Teller<'_> {
                 self.version_of(edge.from_op),
                 self.version_of(edge.to_op)
             ),
-            (EdgeKind::Rt, _) => self.real_time(edge),
+            (EdgeKind::Rt, _) => words.real_time(edge),
             _ => words.step(edge),
-        }
-    }
-
-    fn real_time(&self, edge: &Edge) -> String {
-        let history = self.words.observed.history;
-        let (from, to) = (self.words.txn(edge.from), self.words.txn(edge.to));
-        match (history.interval(edge.from), history.interval(edge.to)) {
-            (Some(first), Some(second)) => format!(
-                "{from} ended at {}, before {to} began at {}",
-                first.completion(),
-                second.start
-            ),
-            _ => format!("{from} ended before {to} began"),
         }
     }
 
