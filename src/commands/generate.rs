@@ -115,7 +115,11 @@ fn expected(args: &GenerateArgs, answers: &[Checked]) -> (Exit, String) {
         _ => Vec::new(),
     };
     let kinds: Vec<AnomalyKind> = answers.iter().flat_map(found).collect();
-    let missed = names(args.anomalies.iter().filter(|kind| !kinds.contains(kind)));
+    let is_found = |kind: &AnomalyKind| {
+        let mut found = kinds.iter();
+        found.any(|found| found == kind || found.plain() == *kind)
+    };
+    let missed = names(args.anomalies.iter().filter(|kind| !is_found(kind)));
     let promised = |answer: &&Checked| args.level.implies(answer.result.level);
     let held = |answer: &Checked| matches!(answer.result.verdict, Verdict::Holds(_));
     if !missed.is_empty() {

@@ -104,7 +104,7 @@ fn real_time_is_told_with_its_times() {
     let text = told(Level::StrictSerializable, &["0 1..2 w x 1", "1 5..9 r x 0"]);
     assert_eq!(
         text,
-        "G-single: s0t0 ended at 2, before s1t1 began at 5; s1t1 read x=0, which s0t0 \
+        "G-single-realtime: s0t0 ended at 2, before s1t1 began at 5; s1t1 read x=0, which s0t0 \
          overwrote with x=1: a circle."
     );
 }
@@ -117,7 +117,7 @@ fn uncertain_orders_are_told_with_their_reasons() {
     );
     assert_eq!(
         text,
-        "G2-item: s0t1 read y=0, which s1t2 overwrote with y=1; s1t2 precedes s1t3 in \
+        "G2-item-process: s0t1 read y=0, which s1t2 overwrote with y=1; s1t2 precedes s1t3 in \
          their session; s1t3 read x=1, which s0t1 overwrote with x=2: a circle. x=1 is \
          older than x=2: the other way round, s0t0 precedes s0t1 in their session; s0t0 \
          overwrote x=2 of s0t1 with x=1: a circle."

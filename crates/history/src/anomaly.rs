@@ -134,6 +134,18 @@ impl AnomalyKind {
         self.row().name
     }
 
+    /// For a kind of cycle that needs session order or real time, the kind that it would be without.
+    pub fn plain(self) -> AnomalyKind {
+        match self {
+            DirtyWriteProcess | DirtyWriteRealtime => DirtyWrite,
+            CircularFlowProcess | CircularFlowRealtime => CircularFlow,
+            GSingleProcess | GSingleRealtime => GSingle,
+            GNonadjacentProcess | GNonadjacentRealtime => GNonadjacent,
+            G2ItemProcess | G2ItemRealtime => G2Item,
+            other => other,
+        }
+    }
+
     /// The kind with this name.
     pub fn from_name(name: &str) -> Option<AnomalyKind> {
         ANOMALIES

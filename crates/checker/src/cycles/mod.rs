@@ -24,7 +24,7 @@ mod components;
 mod evidence;
 mod gaps;
 mod graph;
-mod kinds;
+pub mod kinds;
 mod search;
 mod simple;
 mod sort;

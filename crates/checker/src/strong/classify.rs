@@ -1,5 +1,6 @@
 //! The name of a cycle.
 
+use crate::cycles::kinds::{self, Class, Scope};
 use history::{AnomalyKind, Edge, EdgeKind, History, OpId, TxnId};
 
 /// The kind of anomaly that a cycle is; `by_cases` if no single cycle closes for sure.
@@ -8,9 +9,21 @@ pub fn kind(history: &History, edges: &[Edge], by_cases: bool) -> AnomalyKind {
         return AnomalyKind::NoVersionOrder;
     }
     let is_rw = |edge: &Edge| edge.kind == EdgeKind::Rw;
+    let has = |kind: EdgeKind| edges.iter().any(|edge| edge.kind == kind);
+    let scope = match (has(EdgeKind::Rt), has(EdgeKind::So)) {
+        (true, _) => Scope::RealTime,
+        (false, true) => Scope::Sessions,
+        (false, false) => Scope::Data,
+    };
     let rw_count = edges.iter().filter(|edge| is_rw(edge)).count();
     if rw_count == 0 {
-        return AnomalyKind::CircularFlow;
+        let is_flow = scope == Scope::Data || has(EdgeKind::Wr);
+        let class = if is_flow {
+            Class::Flow
+        } else {
+            Class::Versions
+        };
+        return kinds::name(class, scope);
     }
     if is_lost_update(history, edges) {
         return AnomalyKind::LostUpdate;
@@ -23,11 +36,12 @@ pub fn kind(history: &History, edges: &[Edge], by_cases: bool) -> AnomalyKind {
     }
     let next = |at: usize| &edges[(at + 1) % edges.len()];
     let adjacent = (0..edges.len()).any(|at| is_rw(&edges[at]) && is_rw(next(at)));
-    match rw_count {
-        1 => AnomalyKind::GSingle,
-        _ if adjacent => AnomalyKind::G2Item,
-        _ => AnomalyKind::GNonadjacent,
-    }
+    let class = match rw_count {
+        1 => Class::Single,
+        _ if adjacent => Class::Adjacent,
+        _ => Class::Nonadjacent,
+    };
+    kinds::name(class, scope)
 }
 
 /// Two transactions that read the same version of a key and both overwrote it.

@@ -50,19 +50,7 @@ pub(super) fn is_strong(kind: AnomalyKind) -> bool {
     matches!(
         kind,
         CircularFlow | WriteSkew | LongFork | GSingle | GNonadjacent | G2Item | NoVersionOrder
-    ) || without_scope(kind) != kind
-}
-
-/// The kind of cycle that one with session order or real time would be without.
-fn without_scope(kind: AnomalyKind) -> AnomalyKind {
-    match kind {
-        DirtyWriteProcess | DirtyWriteRealtime => DirtyWrite,
-        CircularFlowProcess | CircularFlowRealtime => CircularFlow,
-        GSingleProcess | GSingleRealtime => GSingle,
-        GNonadjacentProcess | GNonadjacentRealtime => GNonadjacent,
-        G2ItemProcess | G2ItemRealtime => G2Item,
-        other => other,
-    }
+    ) || kind.plain() != kind
 }
 
 /// Whether a cycle has the session order or real time that a name says it has.
@@ -90,7 +78,7 @@ pub(super) fn fits(kind: AnomalyKind, edges: &[Edge], otherwise: &[Vec<Edge>]) -
     if !fits_scope(kind, edges) {
         return false;
     }
-    match without_scope(kind) {
+    match kind.plain() {
         CircularFlow => rw_count == 0,
         WriteSkew => rw_count == 2 && edges.len() == 2,
         LongFork => {
