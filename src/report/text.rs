@@ -212,7 +212,7 @@ fn operations(history: &History, txn: TxnId) -> String {
     let mut line = String::new();
     let mut left = history.txn(txn).op_count;
     for (id, _) in history.txn_ops(txn) {
-        let op = history.op_text(id);
+        let op = history.op_text_around(id, &[]);
         if line.len() + op.len() > WIDTH && !line.is_empty() {
             line.push_str(&format!("… and {left} more"));
             break;

@@ -12,6 +12,13 @@ pub struct Components {
     pub members: Vec<Vec<u32>>,
 }
 
+impl Components {
+    /// By node, whether it is in one.
+    pub fn are_members(&self) -> Vec<bool> {
+        self.of.iter().map(|&number| number != NONE).collect()
+    }
+}
+
 /// The components of the nodes in `nodes`, by edges of these kinds.
 pub fn components(graph: &Graph<'_>, rows: &Rows, nodes: &[u32], kinds: Kinds) -> Components {
     let mut tarjan = Tarjan {

@@ -55,8 +55,8 @@ impl<'a> Graph<'a> {
         let txns = observed.history.txn_count() as u32;
         let mut graph = Graph {
             observed,
-            edges: Vec::new(),
-            kinds: Vec::new(),
+            edges: Vec::with_capacity(2 * observed.history.op_count()),
+            kinds: Vec::with_capacity(2 * observed.history.op_count()),
             txns,
             first_barrier: txns,
             first_line: txns,

@@ -194,10 +194,14 @@ fn find(
     budget: &Budget<'_>,
 ) -> Result<Vec<Found>, Limit> {
     (budget.progress)("looking for cycles");
-    let graph = &graph.part(left);
-    let rows = Rows::new(graph);
+    // What is left also has what cycles precede; only cycles are looked at from here on.
     let is_left = |node: &u32| left[*node as usize];
     let nodes: Vec<u32> = (0..graph.txns).filter(is_left).collect();
+    let kinds = Class::Adjacent.kinds() | most.kinds();
+    let cyclic = components::components(graph, &Rows::new(graph), &nodes, kinds);
+    let nodes = cyclic.members.concat();
+    let graph = &graph.part(&cyclic.are_members());
+    let rows = Rows::new(graph);
     let mut search = Search::new(graph, &rows, budget);
     let mut found: Vec<Found> = Vec::new();
     for class in Class::ALL {

@@ -73,6 +73,14 @@ impl Wanted {
         }
     }
 
+    /// No cycle is shorter.
+    fn least(self) -> u32 {
+        match self.class {
+            Class::Nonadjacent => 4,
+            _ => 2,
+        }
+    }
+
     pub fn rw_needed(self) -> u32 {
         match self.class {
             Class::Nonadjacent => 2,
@@ -128,7 +136,7 @@ impl<'s> Search<'s> {
         let mut length = u32::MAX;
         let mut is_crossed = false;
         for &start in &components.members[number as usize] {
-            if length == 2 || self.work > WORK_MAX {
+            if length <= wanted.least() || self.work > WORK_MAX {
                 break;
             }
             if self.unasked > WORK_BETWEEN {
