@@ -103,8 +103,8 @@ fn is_lost_update(observed: &Observed<'_>, edges: &[Edge]) -> bool {
 fn version_updated(observed: &Observed<'_>, txn: TxnId, key: KeyId) -> Option<u32> {
     observed.write_to(txn, key)?;
     let mut ops = observed.history.op_range(txn);
-    let keys = &observed.history.ops().keys;
-    let is_read = |link: u32| Link::is_txn(link) || link == Link::INITIAL;
-    let read = ops.find(|&op| keys[op] == key && is_read(observed.links[op]))?;
-    Some(observed.links[read])
+    let all = observed.history.ops();
+    let read = ops.find(|&op| all.keys[op] == key && !all.kinds[op].is_write())?;
+    let link = observed.links[read];
+    (Link::is_txn(link) || link == Link::INITIAL).then_some(link)
 }
