@@ -11,7 +11,7 @@
 //! interpretations, with `observation` telling what each read saw and `lists` what lists say; `commit_order` enumerates the
 //! total orders of transactions for the levels defined by one, `version_order` the total orders of
 //! each key's versions for the levels defined by a graph. `patterns` states the anomalies of the
-//! C4 paper as definitions of their own.
+//! C4 paper as definitions of their own. `elements` makes registers of sets and counters.
 //!
 //! **Cost.** Factorial in the number of transactions, exponential in that of ambiguous reads.
 //!
@@ -25,6 +25,7 @@
 //! every possible way.
 
 mod commit_order;
+mod elements;
 mod execution;
 mod interpretation;
 mod key_order;
@@ -71,6 +72,17 @@ fn levels_left_open(
     keys: KeyOrder,
     mut open: Vec<Level>,
 ) -> Result<Vec<Level>, OutOfScope> {
+    if elements::is_needed(history) {
+        elements::for_each_choice(history, &mut |registers| {
+            open = levels_left_open(registers, initial, std::mem::take(&mut open))?;
+            Ok(if open.is_empty() {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            })
+        })?;
+        return Ok(open);
+    }
     scope::check(history)?;
     interpretation::for_each(history, initial, keys, &mut |execution| {
         let found = [

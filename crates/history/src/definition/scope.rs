@@ -22,7 +22,7 @@ pub enum OutOfScope {
     },
     /// More combinations of indeterminate transactions and ambiguous reads than can be enumerated.
     TooManyInterpretations,
-    /// The history has operations on sets or counters, for which no level is defined.
+    /// A set or a counter is also used as something else, or a counter is not about numbers.
     SetsOrCounters,
     /// An element was appended twice to a list, or a list was written like a register.
     UnrecoverableLists,
@@ -45,7 +45,7 @@ impl fmt::Display for OutOfScope {
                 "indeterminate transactions and ambiguous reads combine in too many ways",
             ),
             OutOfScope::SetsOrCounters => {
-                f.write_str("no level is defined for operations on sets and counters yet")
+                f.write_str("a key is used as different datatypes, or a counter without numbers")
             }
             OutOfScope::UnrecoverableLists => f.write_str(
                 "an element is appended twice to a list, or a list is used as a register",
