@@ -49,6 +49,7 @@ pub enum AnomalyKind {
     GNonadjacentRealtime,
     G2ItemProcess,
     G2ItemRealtime,
+    ImpossibleCount,
 }
 
 /// What is known of a kind of anomaly.
@@ -79,7 +80,7 @@ macro_rules! row {
 
 /// Every kind of anomaly.
 #[rustfmt::skip]
-pub const ANOMALIES: [AnomalyRow; 38] = [
+pub const ANOMALIES: [AnomalyRow; 39] = [
     row!(ThinAirRead, "thin-air-read", "TAP-a", "a transaction read a value that nobody wrote"),
     row!(AbortedRead, "aborted-read", "TAP-b, G1a", "a transaction read a value that an aborted transaction wrote"),
     row!(FutureRead, "future-read", "TAP-c", "a transaction read a value before it wrote that value itself"),
@@ -118,6 +119,7 @@ pub const ANOMALIES: [AnomalyRow; 38] = [
     row!(GNonadjacentRealtime, "G-nonadjacent-realtime", "G-nonadjacent-realtime", "a circle of dependencies and real time with several reads of overwritten versions, no two of them next to each other"),
     row!(G2ItemProcess, "G2-item-process", "G2-item-process", "a circle of dependencies and session order with reads of overwritten versions next to each other"),
     row!(G2ItemRealtime, "G2-item-realtime", "G2-item-realtime", "a circle of dependencies and real time with reads of overwritten versions next to each other"),
+    row!(ImpossibleCount, "impossible-count", "Jepsen: counter", "a transaction read a counter as something that no increments it can and must have seen sum up to"),
 ];
 
 impl AnomalyKind {

@@ -73,8 +73,11 @@ fn levels_left_open(
     mut open: Vec<Level>,
 ) -> Result<Vec<Level>, OutOfScope> {
     if elements::is_needed(history) {
+        if keys != KeyOrder::Free {
+            return Err(OutOfScope::SetsOrCounters);
+        }
         elements::for_each_choice(history, &mut |registers| {
-            open = levels_left_open(registers, initial, std::mem::take(&mut open))?;
+            open = levels_left_open(registers, initial, keys, std::mem::take(&mut open))?;
             Ok(if open.is_empty() {
                 ControlFlow::Break(())
             } else {
