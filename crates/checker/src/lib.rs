@@ -12,6 +12,7 @@ mod cycles;
 mod diagnose;
 mod engine;
 mod evidence;
+mod expand;
 mod explain;
 mod graph;
 mod interpret;
@@ -82,6 +83,14 @@ pub struct Checked {
 
 /// Answers every level asked about, in that order.
 pub fn check(history: &History, levels: &[Level], options: &Options<'_>) -> Vec<Checked> {
+    if expand::is_needed(history) {
+        return expand::check(history, levels, options, check_registers);
+    }
+    check_registers(history, levels, options)
+}
+
+/// The same, for a history of registers and lists.
+fn check_registers(history: &History, levels: &[Level], options: &Options<'_>) -> Vec<Checked> {
     let started = Instant::now();
     (options.budget.progress)("observing");
     let observed = match observe::observe(history, &options.initial, options.keys, &options.budget)
@@ -133,6 +142,9 @@ pub fn cyclic_versions(history: &History, options: &Options<'_>) -> Result<Optio
         budget,
         ..
     } = options;
+    if expand::is_needed(history) {
+        return Ok(None);
+    }
     let observed = observe::observe(history, initial, *keys, budget)?;
     let circles = &observed.circles;
     let Some((key, circle)) = circles.iter().min_by_key(|(_, circle)| circle.len()) else {
@@ -188,6 +200,16 @@ fn violates(history: &History, level: Level, options: &Options<'_>) -> bool {
         probe: &probe,
         progress: &|_| {},
     };
+    if expand::is_needed(history) {
+        let options = Options {
+            initial: options.initial.clone(),
+            keys: options.keys,
+            budget,
+            ..Options::default()
+        };
+        let checked = expand::check(history, &[level], &options, check_registers);
+        return matches!(checked[0].result.verdict, Verdict::Violated(_));
+    }
     let Ok(observed) = observe::observe(history, &options.initial, options.keys, &budget) else {
         return false;
     };

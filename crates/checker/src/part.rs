@@ -68,6 +68,22 @@ impl Part {
         })
     }
 
+    /// A history that says the same as the whole in other operations, with the transactions,
+    /// operations and keys of the whole that its own stand for.
+    pub(crate) fn of_tables(
+        history: History,
+        txns: Vec<TxnId>,
+        ops: Vec<OpId>,
+        keys: Vec<KeyId>,
+    ) -> Part {
+        Part {
+            history,
+            txns,
+            ops,
+            keys,
+        }
+    }
+
     /// A part of this part, as one of the whole.
     pub(crate) fn narrow(&self, selection: &Selection) -> Option<Part> {
         let part = Part::take(&self.history, selection)?;
@@ -196,7 +212,7 @@ fn lost_versions(whole: &History, selection: &Selection) -> FxHashSet<(KeyId, Va
 }
 
 /// The value of an operation in the tables of another history.
-fn copied_value(whole: &History, builder: &mut Builder, op: Op) -> ValueCode {
+pub fn copied_value(whole: &History, builder: &mut Builder, op: Op) -> ValueCode {
     if op.value == ValueCode::NIL || op.value == ValueCode::UNKNOWN {
         return op.value;
     }

@@ -2,7 +2,10 @@
 
 mod argument;
 mod certain;
+mod elements;
 mod strong;
+
+pub use elements::{of_elements, of_elements_if_any};
 
 use crate::observe::{Link, Observed};
 use history::{Anomaly, AnomalyKind, Edge, EdgeKind, Op, OpId, Reason, TxnId, Value, ValueCode};

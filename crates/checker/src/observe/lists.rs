@@ -17,18 +17,6 @@ use std::ops::Range;
 pub(super) fn reduce(observed: &mut Observed<'_>) {
     let history = observed.history;
     let kinds = &history.ops().kinds;
-    let unsupported = |kind: &OpKind| {
-        matches!(
-            kind,
-            OpKind::Add | OpKind::ReadSet | OpKind::Increment | OpKind::ReadCounter
-        )
-    };
-    if kinds.iter().any(unsupported) {
-        observed.undecidable = Some(
-            "sets and counters are read and converted, but no level is decided on them".into(),
-        );
-        return;
-    }
     if !kinds.contains(&OpKind::ReadList) {
         return;
     }
