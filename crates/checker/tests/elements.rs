@@ -321,6 +321,7 @@ fn counters_agree_with_the_definition() {
     let shape = Shape {
         keys: &[Counter, Counter],
         amounts: &[1, 2, 4, 8, 16, 32],
+        unknown: 1,
         ..Shape::default()
     };
     agree(&shape, seeds(400_000, 800));

@@ -12,7 +12,7 @@ use crate::{Checked, Options};
 use history::{Anomaly, Level, Status, TxnId, Verdict};
 
 /// So many ways are tried, with so many operations in all.
-const WAYS_MAX: usize = 64;
+const WAYS_MAX: usize = 256;
 const OPS_MAX: usize = 1 << 20;
 /// Subsets are enumerated of so few increments only.
 const INCREMENTS_MAX: usize = 12;
@@ -100,6 +100,7 @@ fn unclear(expanded: &Expanded<'_>) -> Option<Vec<Unclear>> {
     (ops <= OPS_MAX).then_some(found)
 }
 
+/// Every set that explains a read; none if there are too many, or none at all.
 fn ways(counter: &Counter, place: usize) -> Option<Vec<Vec<u32>>> {
     let read = counter.reads[place];
     let others: Vec<u32> = (0..counter.increments.len() as u32)
@@ -120,7 +121,7 @@ fn ways(counter: &Counter, place: usize) -> Option<Vec<Vec<u32>>> {
             ways.push(chosen);
         }
     }
-    Some(ways)
+    (!ways.is_empty()).then_some(ways)
 }
 
 fn chosen_sights(expanded: &Expanded<'_>, unclear: &[Unclear], number: usize) -> Vec<Vec<Sight>> {

@@ -6,8 +6,9 @@
 //! there is none, and *unclear* otherwise. Totals of 0 are left out: nobody can tell.
 //!
 //! Steps: the largest and the smallest sum have one set each, and nothing lies beyond them; sums
-//! are multiples of the greatest common divisor; where the sums of a key are few, the number of sets
-//! for each of them is counted (up to 2). Whatever remains is unclear.
+//! are multiples of the greatest common divisor; where the sums of a key are few, or few
+//! transactions increment it, the number of sets for each sum is counted (up to 2). Whatever
+//! remains is unclear.
 //!
 //! Cost: linear, and for each key with few sums their number times the transactions; again for
 //! each reader that increments the key itself, with a smaller limit.
@@ -19,6 +20,8 @@ use rustc_hash::FxHashMap;
 const SUMS_MAX: i128 = 1024;
 /// The same for a reader that is among those who increment.
 const SUMS_WITHOUT_READER_MAX: i128 = 128;
+/// Or if there are so few transactions that all their sets can be looked at.
+const FEW: usize = 10;
 
 /// What a transaction that did not abort adds to a counter, never 0.
 #[derive(Clone, Copy, Debug)]
@@ -146,6 +149,8 @@ pub struct Sums {
     /// `counts[i][s]`: how many subsets of the first i numbers have the sum `least + s`, no
     /// further than 2. Empty if there are too many sums.
     counts: Vec<Vec<u8>>,
+    /// For few numbers: each sum with the number of its subsets up to 2, and one of them.
+    of_few: Option<FxHashMap<i128, (u8, u32)>>,
 }
 
 impl Sums {
@@ -156,9 +161,10 @@ impl Sums {
             greatest: items.iter().map(|item| item.1.max(0)).sum(),
             divisor: items.iter().fold(0, |divisor, item| gcd(divisor, item.1)),
             counts: Vec::new(),
+            of_few: (items.len() <= FEW).then(|| of_few(items)),
         };
         let width = sums.greatest - sums.least + 1;
-        if width > sums_max {
+        if width > sums_max || sums.of_few.is_some() {
             return sums;
         }
         let mut row = vec![0u8; width as usize];
@@ -182,6 +188,9 @@ impl Sums {
         if sum < self.least || sum > self.greatest {
             return true;
         }
+        if let Some(known) = &self.of_few {
+            return !known.contains_key(&sum);
+        }
         match self.counts.last() {
             Some(row) => row[(sum - self.least) as usize] == 0,
             None => sum % self.divisor.max(1) != 0,
@@ -202,6 +211,10 @@ impl Sums {
         if target == self.least {
             return chosen(&|number| number < 0);
         }
+        if let Some((1, subset)) = self.of_few.as_ref().and_then(|known| known.get(&target)) {
+            let members = (0..items.len()).filter(|bit| subset >> bit & 1 == 1);
+            return Sight::Decoded(members.map(|bit| items[bit].0).collect());
+        }
         let count = |row: usize, sum: i128| {
             let at = usize::try_from(sum - self.least).ok();
             at.and_then(|at| self.counts.get(row)?.get(at)).copied()
@@ -220,6 +233,18 @@ impl Sums {
         seen.reverse();
         Sight::Decoded(seen)
     }
+}
+
+fn of_few(items: &[(u32, i128)]) -> FxHashMap<i128, (u8, u32)> {
+    let mut known: FxHashMap<i128, (u8, u32)> = FxHashMap::default();
+    for subset in 0..1u32 << items.len() {
+        let members = (0..items.len()).filter(|bit| subset >> bit & 1 == 1);
+        let sum = members.map(|bit| items[bit].1).sum();
+        let (count, one) = known.entry(sum).or_default();
+        *count = (*count + 1).min(2);
+        *one = subset;
+    }
+    known
 }
 
 fn gcd(a: i128, b: i128) -> i128 {
@@ -248,8 +273,21 @@ mod tests {
         assert_eq!(sight(&[2, 4], 3), Sight::Impossible);
         assert_eq!(sight(&[], 0), Sight::Decoded(vec![]));
         assert_eq!(sight(&[], 1), Sight::Impossible);
-        assert_eq!(sight(&[5000, 10_000], 5000), Sight::Unclear);
-        assert_eq!(sight(&[5000, 10_000], 5001), Sight::Impossible);
+        assert_eq!(sight(&[5000, 10_000], 5000), Sight::Decoded(vec![0]));
         assert_eq!(sight(&[5000, 10_000], 15_001), Sight::Impossible);
+    }
+
+    #[test]
+    fn many_increments_are_counted_if_their_sums_are_few() {
+        let mut numbers = vec![10; 12];
+        assert_eq!(sight(&numbers, 5), Sight::Impossible);
+        assert_eq!(sight(&numbers, 50), Sight::Unclear);
+        numbers.push(3);
+        assert_eq!(sight(&numbers, 3), Sight::Decoded(vec![12]));
+        assert_eq!(sight(&numbers, 5), Sight::Impossible);
+        numbers[0] = 50_000;
+        assert_eq!(sight(&numbers, 3), Sight::Unclear);
+        numbers.pop();
+        assert_eq!(sight(&numbers, 3), Sight::Impossible);
     }
 }

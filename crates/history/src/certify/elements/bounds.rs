@@ -4,15 +4,25 @@
 use super::counters::Counter;
 use crate::certify::read::txn_of;
 use crate::certify::{Refusal, name, require};
-use crate::{Anomaly, AnomalyKind, History, Interval, KeyId, Level, OpId, OpKind, Status, TxnId};
+use crate::{Anomaly, AnomalyKind, History, Interval, KeyId, Level, OpId, Status, TxnId};
 use std::collections::BTreeMap;
 
-/// Whether an anomaly is one of counter reads, and no matter of single increments.
-pub(super) fn is_direct(history: &History, anomaly: &Anomaly) -> bool {
-    let is_counter =
-        |op: &OpId| op.index() < history.op_count() && history.op(*op).kind == OpKind::ReadCounter;
-    anomaly.kind == AnomalyKind::ImpossibleCount
-        || anomaly.kind == AnomalyKind::NonRepeatableRead && anomaly.ops.iter().any(is_counter)
+/// Whether an anomaly is one of counter reads, and no matter of single increments. Two reads that
+/// returned the same may still be taken to have seen different increments: that is such a matter.
+pub(super) fn is_direct(
+    history: &History,
+    counters: &BTreeMap<KeyId, Counter>,
+    anomaly: &Anomaly,
+) -> bool {
+    let target = |op: OpId| read(history, counters, op).ok().map(|read| read.1);
+    match (anomaly.kind, anomaly.ops.as_slice()) {
+        (AnomalyKind::ImpossibleCount, _) => true,
+        (AnomalyKind::NonRepeatableRead, &[first, second]) => {
+            let targets = target(first).zip(target(second));
+            targets.is_some_and(|(first, second)| first != second)
+        }
+        _ => false,
+    }
 }
 
 /// Who precedes whom at a level.

@@ -2,8 +2,8 @@
 //!
 //! Somebody's increments of a key count together or not at all. A read is explained by a set of
 //! other transactions whose totals sum up to what it returned less what its own transaction had
-//! added. Sets are counted sum by sum where a key has few possible sums, each sum keeping the one
-//! set it is known by; elsewhere only the least and the greatest sum are known to have one set.
+//! added. Sets are counted sum by sum where a key has few possible sums or few transactions
+//! increment it, each sum keeping the one set it is known by; elsewhere only the least and the greatest sum are known to have one set.
 
 use crate::certify::{Refusal, require};
 use crate::{History, KeyId, Op, OpId, OpKind, Status, TxnId, Value, ValueCode};
@@ -13,6 +13,8 @@ use std::collections::BTreeMap;
 const WIDTH_MAX: i128 = 1024;
 /// For a reader that increments the key itself, whose part has to be taken out first.
 const WIDTH_OF_OWN_MAX: i128 = 128;
+/// So few transactions are always counted.
+const FEW: usize = 10;
 
 /// One counter: who increments it by how much in all, and its reads.
 #[derive(Default)]
@@ -132,7 +134,7 @@ impl Subsets {
             known: None,
             chains: vec![(TxnId::INITIAL, 0)],
         };
-        if subsets.greatest - subsets.least >= width_max {
+        if subsets.greatest - subsets.least >= width_max && others().count() > FEW {
             return subsets;
         }
         let mut known: BTreeMap<i128, (u8, u32)> = BTreeMap::from([(0, (1, 0))]);

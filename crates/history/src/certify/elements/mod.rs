@@ -243,7 +243,7 @@ impl Scene<'_> {
         let (direct, others): (Vec<Anomaly>, Vec<Anomaly>) = anomalies
             .iter()
             .cloned()
-            .partition(|anomaly| bounds::is_direct(self.history, anomaly));
+            .partition(|anomaly| bounds::is_direct(self.history, &self.counters, anomaly));
         for anomaly in &direct {
             bounds::check(self.history, &self.counters, self.level, anomaly)?;
         }
@@ -339,7 +339,10 @@ impl Scene<'_> {
                 !agreeing.is_empty(),
                 "no anomaly is left if counters are explained in another way"
             );
-            if agreeing.iter().any(|a| bounds::is_direct(self.history, a)) {
+            if agreeing
+                .iter()
+                .any(|a| bounds::is_direct(self.history, &self.counters, a))
+            {
                 continue;
             }
             self.anomalies_on_registers(&sights, &agreeing)?;
