@@ -4,7 +4,8 @@
 //! means what it meant in the whole. So a transaction keeps all its writes to a key or none, and a
 //! read stays only if all writes of the value it returned stay, whoever wrote it: it can then
 //! neither lose its writer, nor gain certainty about it, nor turn into a read of the initial
-//! version. Sessions, numbers, outcomes and times stay as they are.
+//! version. The elements of a set are independent of each other, so a set read loses an element
+//! instead, and all adds of it go; a counter read needs all increments of its key. Sessions, numbers, outcomes and times stay as they are.
 //!
 //! An order that proves a level for the whole proves it for each part, once what is not in the
 //! part is left out. So a part that violates a level shows that the whole does, and what is
@@ -12,7 +13,9 @@
 //!
 //! Cost: linear in the whole; see [`Part::take`].
 
-use history::{Anomaly, Builder, Edge, History, KeyId, Op, OpId, Reason, TxnId, Value, ValueCode};
+use history::{
+    Anomaly, Builder, Edge, History, KeyId, Op, OpId, OpKind, Reason, TxnId, Value, ValueCode,
+};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Transactions in ascending order, each with the operations to keep in program order.
@@ -42,8 +45,9 @@ impl Part {
             let ops_start = builder.ops.len();
             for &id in selected {
                 let op = whole.op(id);
-                if versions(whole, op).any(|version| lost.contains(&version)) && !op.kind.is_write()
-                {
+                let has_lost = versions(whole, op).any(|version| lost.contains(&version));
+                let is_of_set = matches!(op.kind, OpKind::Add | OpKind::ReadSet);
+                if has_lost && (op.kind == OpKind::Add || !op.kind.is_write() && !is_of_set) {
                     continue;
                 }
                 let key = *key_ids.entry(op.key).or_insert_with(|| {
@@ -51,7 +55,14 @@ impl Part {
                     keys.push(op.key);
                     builder.keys.intern(&whole.key_name(op.key))
                 });
-                let value = copied_value(whole, &mut builder, op);
+                let value = if has_lost && op.kind == OpKind::ReadSet {
+                    let kept = versions(whole, op).filter(|version| !lost.contains(version));
+                    let kept: Vec<Value> = kept.map(|(_, value)| whole.value(value)).collect();
+                    let kept: Vec<ValueCode> = kept.iter().map(|v| builder.value(v)).collect();
+                    builder.lists.push(&kept)
+                } else {
+                    copied_value(whole, &mut builder, op)
+                };
                 builder.ops.push(Op { key, value, ..op });
                 ops.push(id);
             }
@@ -172,10 +183,13 @@ impl Part {
     }
 }
 
-/// The versions that a read shows, or the one that a write makes.
+/// The versions that a read shows, or the one that a write makes; those of a counter are not told
+/// apart.
 pub fn versions(history: &History, op: Op) -> impl Iterator<Item = (KeyId, ValueCode)> + '_ {
     let (one, many) = if op.kind.reads_list() {
         (None, history.list(op.value))
+    } else if matches!(op.kind, OpKind::Increment | OpKind::ReadCounter) {
+        (Some(ValueCode::NIL), &[][..])
     } else {
         (Some(op.value), &[][..])
     };
@@ -202,9 +216,8 @@ fn lost_versions(whole: &History, selection: &Selection) -> FxHashSet<(KeyId, Va
         let kept = selected.next_if(|(other, _)| *other == txn);
         let kept: &[OpId] = kept.map_or(&[], |(_, ops)| ops);
         for (id, op) in whole.txn_ops(txn) {
-            let version = (op.key, op.value);
-            if op.kind.is_write() && read.contains(&version) && kept.binary_search(&id).is_err() {
-                lost.insert(version);
+            if op.kind.is_write() && kept.binary_search(&id).is_err() {
+                lost.extend(versions(whole, op).filter(|version| read.contains(version)));
             }
         }
     }

@@ -18,7 +18,7 @@
 //! Source: Zeller & Hildebrandt, Simplifying and Isolating Failure-Inducing Input (TSE 2002).
 
 use crate::part::{Part, Selection, versions};
-use history::{Anomaly, Edge, History, KeyId, Op, OpId, Reason, Status, TxnId, ValueCode};
+use history::{Anomaly, Edge, History, KeyId, Op, OpId, OpKind, Reason, Status, TxnId, ValueCode};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -228,19 +228,24 @@ impl Gathered<'_> {
         }
     }
 
-    /// Adds the writes of all versions that are read.
+    /// Adds the writes of all versions that are read; of sets, of those that somebody in the
+    /// evidence added.
     fn add_writers(&mut self) {
-        let mut read: FxHashSet<(KeyId, ValueCode)> = FxHashSet::default();
-        for &id in self.ops.values().flatten() {
-            let op = self.history.op(id);
-            if !op.kind.is_write() {
-                read.extend(versions(self.history, op));
-            }
-        }
         let history = self.history;
+        let ops = || self.ops.values().flatten().map(|&id| history.op(id));
+        let adds = ops().filter(|op| op.kind == OpKind::Add);
+        let added: FxHashSet<(KeyId, ValueCode)> = adds.map(|op| (op.key, op.value)).collect();
+        let mut read: FxHashSet<(KeyId, ValueCode)> = FxHashSet::default();
+        for op in ops().filter(|op| !op.kind.is_write()) {
+            let is_set = op.kind == OpKind::ReadSet;
+            let shown = versions(history, op);
+            read.extend(shown.filter(|version| !is_set || added.contains(version)));
+        }
         for txn in history.txn_ids() {
             for (id, op) in history.txn_ops(txn) {
-                if op.kind.is_write() && read.contains(&(op.key, op.value)) {
+                if op.kind.is_write()
+                    && versions(history, op).any(|version| read.contains(&version))
+                {
                     self.add(txn, id);
                 }
             }
@@ -275,7 +280,8 @@ fn first_readers(history: &History, writers: &[TxnId]) -> Vec<(TxnId, OpId)> {
     let mut versions_of: FxHashMap<(KeyId, ValueCode), usize> = FxHashMap::default();
     for (place, &writer) in writers.iter().enumerate() {
         let writes = history.txn_ops(writer).filter(|(_, op)| op.kind.is_write());
-        versions_of.extend(writes.map(|(_, op)| ((op.key, op.value), place)));
+        let written = writes.flat_map(|(_, op)| versions(history, op));
+        versions_of.extend(written.map(|version| (version, place)));
     }
     let mut found: Vec<Option<(Status, TxnId, OpId)>> = vec![None; writers.len()];
     for txn in history.txn_ids() {

@@ -397,3 +397,34 @@ fn mixed_histories_with_open_outcomes_agree_with_the_definition() {
     };
     agree(&shape, seeds(900_000, 600));
 }
+
+/// A shrunk history violates the level by the definition, and is no longer than the whole.
+#[test]
+fn violations_shrink_to_violations() {
+    let shape = Shape {
+        keys: &[Set, Counter, Set, Register],
+        txns: 7,
+        indeterminate: 10,
+        ..Shape::default()
+    };
+    let levels = [Level::ReadAtomic, Level::Causal, Level::StrictSerializable];
+    let (initial, options) = (Initial::default(), Options::default());
+    let mut shrunk = 0;
+    for seed in seeds(1_000_000, 300) {
+        let history = random_history(&shape, seed);
+        for answer in check(&history, &levels, &options) {
+            let Some(part) = checker::shrink(&history, &answer.result, &options) else {
+                continue;
+            };
+            let level = answer.result.level;
+            let text = || format!("{}of\n{}", show(&part.history), show(&history));
+            let Ok(holds) = definition::holds(&part.history, level, &initial) else {
+                continue;
+            };
+            assert!(!holds, "seed {seed}, {level}\n{}", text());
+            assert!(part.history.op_count() <= history.op_count(), "seed {seed}");
+            shrunk += 1;
+        }
+    }
+    assert!(shrunk > 100, "only {shrunk} were shrunk");
+}
