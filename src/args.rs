@@ -174,6 +174,10 @@ pub enum DistributionArg {
 pub enum DatatypeArg {
     Registers,
     Lists,
+    Sets,
+    Counters,
+    /// Registers, lists, sets and counters in turn
+    Mixed,
 }
 
 #[derive(Args)]

@@ -99,6 +99,9 @@ fn config(args: &GenerateArgs) -> Result<Config, Failure> {
         datatype: match args.datatype {
             DatatypeArg::Registers => Datatype::Registers,
             DatatypeArg::Lists => Datatype::Lists,
+            DatatypeArg::Sets => Datatype::Sets,
+            DatatypeArg::Counters => Datatype::Counters,
+            DatatypeArg::Mixed => Datatype::Mixed,
         },
         times: args.times,
         anomalies: args.anomalies.clone(),

@@ -113,6 +113,15 @@ fn every_store_gives_its_level_for_lists() {
 }
 
 #[test]
+fn every_store_gives_its_level_for_sets_and_counters() {
+    for level in Level::all() {
+        for datatype in [Datatype::Sets, Datatype::Counters, Datatype::Mixed] {
+            check(level, datatype, SEEDS / 2);
+        }
+    }
+}
+
+#[test]
 fn every_store_gives_its_level_for_benchmarks() {
     for level in Level::all() {
         let mut missing: Vec<(Level, u32)> = Level::all().map(|level| (level, 0)).collect();

@@ -90,6 +90,26 @@ pub enum Datatype {
     Registers,
     /// A list that writes append to and reads return whole.
     Lists,
+    /// A set that writes add to and reads return whole.
+    Sets,
+    /// A number that writes add small ones to.
+    Counters,
+    /// Each key holds one of the above: of four neighbouring keys a register, a list, a set and a
+    /// counter.
+    Mixed,
+}
+
+impl Datatype {
+    /// What a key holds, which is never said to be mixed.
+    pub(super) fn of_key(self, key: u32) -> Datatype {
+        match (self, key % 4) {
+            (Datatype::Mixed, 0) => Datatype::Registers,
+            (Datatype::Mixed, 1) => Datatype::Lists,
+            (Datatype::Mixed, 2) => Datatype::Sets,
+            (Datatype::Mixed, _) => Datatype::Counters,
+            (datatype, _) => datatype,
+        }
+    }
 }
 
 impl Default for Config {
@@ -215,7 +235,7 @@ impl Config {
         require(
             registers || self.shape == Shape::Parametric,
             "datatype",
-            || "the benchmarks have registers, not lists".to_string(),
+            || "the benchmarks have registers and nothing else".to_string(),
         )?;
         self.validate_size()?;
         self.validate_distribution()?;
@@ -238,9 +258,9 @@ impl Config {
         require(self.keys <= KEYS_MAX, "keys", || {
             format!("{} keys are more than {KEYS_MAX}", self.keys)
         })?;
-        let lists = self.datatype == Datatype::Lists;
-        require(!lists || self.keys <= LIST_KEYS_MAX, "keys", || {
-            format!("{} list keys are more than {LIST_KEYS_MAX}", self.keys)
+        let grow = self.datatype != Datatype::Registers;
+        require(!grow || self.keys <= LIST_KEYS_MAX, "keys", || {
+            format!("{} keys that grow are more than {LIST_KEYS_MAX}", self.keys)
         })
     }
 
@@ -274,6 +294,7 @@ impl Config {
                 let (holds, other) = match self.datatype {
                     Datatype::Registers => ("registers", "lists"),
                     Datatype::Lists => ("lists", "registers"),
+                    _ => return "anomalies are planted in registers and lists only".to_string(),
                 };
                 format!("{kind} cannot show in {holds}, only in {other}")
             })?;

@@ -1,4 +1,4 @@
-//! The lists of the simulated store: for each slot the key it holds now, and that key's committed
+//! The lists of the simulated store, and whatever else grows: for each slot the key it holds now, and that key's committed
 //! elements in commit order.
 //!
 //! A list only grows, so every version of it is a prefix of its newest one: the elements of a key
@@ -109,6 +109,27 @@ impl ListStore {
         )
     }
 
+    /// The elements whose commits `visible` lets through, and the newest version among them.
+    pub fn read_visible(
+        &self,
+        slot: u32,
+        visible: impl Fn(u32) -> bool,
+        elements: &mut Vec<ValueCode>,
+    ) -> Version {
+        let slot = &self.slots[slot as usize];
+        let mut newest = Version::default();
+        for place in slot.start as usize..slot.start as usize + usize::from(slot.length) {
+            if visible(self.commits[place]) {
+                elements.push(self.elements[place]);
+                newest = Version {
+                    commit: self.commits[place],
+                    value: self.elements[place].0,
+                };
+            }
+        }
+        newest
+    }
+
     /// Adds a committed element.
     pub fn append(&mut self, slot: u32, version: Version) {
         if self.slots[slot as usize].length == self.slots[slot as usize].capacity {
@@ -134,7 +155,8 @@ impl ListStore {
     }
 }
 
-/// Reads a list: what is committed and visible, and behind it the own appends.
+/// Reads a list: what is committed and visible, and behind it the own appends. A version of a list
+/// shows all that precedes it (`whole`); of anything else that grows, only what is visible itself.
 #[inline]
 pub fn read_list(
     lists: &ListStore,
@@ -142,12 +164,18 @@ pub fn read_list(
     slot: u32,
     sight: Sight,
     origins: &[u32],
+    whole: bool,
 ) -> Step {
     let (view, own) = (&client.view, client.number);
     let start = client.elements.len() as u32;
     let visible = |commit| view.sees(sight, commit, own, origins);
-    let (version, elements) = lists.read(slot, visible);
-    client.elements.extend_from_slice(elements);
+    let version = if whole {
+        let (version, elements) = lists.read(slot, visible);
+        client.elements.extend_from_slice(elements);
+        version
+    } else {
+        lists.read_visible(slot, visible, &mut client.elements)
+    };
     client.seen_now = client.seen_now.max(version.commit);
     let key = lists.key(slot);
     let shows_own = client.written.last(key).is_some();

@@ -165,6 +165,7 @@ pub fn possible(kind: AnomalyKind, datatype: Datatype) -> bool {
             kind,
             NotMyLastWrite | NonMonotonicReadConflict | FracturedReadConflict | ConflictingOrder
         ),
+        Datatype::Sets | Datatype::Counters | Datatype::Mixed => false,
     }
 }
 
@@ -214,12 +215,12 @@ pub fn plant(
 fn op(event: Event, datatype: Datatype, first_key: u32, recorder: &mut Recorder) -> Op {
     let (kind, key, value) = match (event, datatype) {
         (W(key, value), Datatype::Registers) => (OpKind::Write, key, ValueCode(value)),
-        (W(key, value), Datatype::Lists) => (OpKind::Append, key, ValueCode(value)),
+        (W(key, value), _) => (OpKind::Append, key, ValueCode(value)),
         (R(key, versions), Datatype::Registers) => {
             let value = versions.last().copied().unwrap_or(0);
             (OpKind::Read, key, ValueCode(value))
         }
-        (R(key, versions), Datatype::Lists) => {
+        (R(key, versions), _) => {
             let elements: Vec<ValueCode> = versions.iter().map(|&v| ValueCode(v)).collect();
             (OpKind::ReadList, key, recorder.push_list(&elements))
         }

@@ -9,7 +9,7 @@ use history::{
 
 pub struct Recorder {
     builder: Builder,
-    lists: bool,
+    datatype: Datatype,
     times: bool,
     /// How many transactions were recorded; the next one's label.
     count: u64,
@@ -27,7 +27,7 @@ impl Recorder {
         builder.ops.values.reserve_exact(ops);
         Recorder {
             builder,
-            lists: config.datatype == Datatype::Lists,
+            datatype: config.datatype,
             times: config.times,
             count: 0,
             next_session: 0,
@@ -122,26 +122,28 @@ impl Recorder {
     fn ops_of(&mut self, client: &Client, unheard: bool, ops: &mut Vec<Op>) {
         let mut lists = client.steps.iter().filter(|s| !s.write).skip(1);
         for step in &client.steps {
-            let kind = match (self.lists, step.write) {
-                (false, false) => OpKind::Read,
-                (false, true) => OpKind::Write,
-                (true, false) => OpKind::ReadList,
-                (true, true) => OpKind::Append,
-            };
+            let datatype = self.datatype.of_key(step.key);
+            let grows = self.datatype != Datatype::Registers;
             let mut value = ValueCode(step.value);
-            if kind == OpKind::ReadList {
+            let mut elements: &[ValueCode] = &[];
+            if grows && !step.write {
                 // The elements of this read end where those of the next one begin.
                 let start = step.value as usize;
-                let end = lists
-                    .next()
-                    .map_or(client.elements.len(), |s| s.value as usize);
-                value = if unheard {
-                    ValueCode::UNKNOWN
-                } else {
-                    self.push_list(&client.elements[start..end])
-                };
-            } else if unheard && kind == OpKind::Read {
+                let next = lists.next();
+                let end = next.map_or(client.elements.len(), |s| s.value as usize);
+                elements = &client.elements[start..end];
+            }
+            let kind = kind_of(datatype, step.write);
+            if unheard && !step.write {
                 value = ValueCode::UNKNOWN;
+            } else if kind.reads_list() {
+                value = self.push_list(elements);
+            } else if kind == OpKind::ReadCounter {
+                value = ValueCode(elements.iter().map(|&element| amount(element)).sum());
+            } else if kind == OpKind::Increment {
+                value = ValueCode(amount(value));
+            } else if grows && kind == OpKind::Read {
+                value = elements.last().copied().unwrap_or(ValueCode::ZERO);
             }
             let key = KeyId(step.key);
             ops.push(Op { kind, key, value });
@@ -153,6 +155,24 @@ impl Recorder {
         self.builder.keys = KeyTable::Dense { limit: key_limit };
         self.builder.finish()
     }
+}
+
+fn kind_of(datatype: Datatype, write: bool) -> OpKind {
+    match (datatype, write) {
+        (Datatype::Lists, false) => OpKind::ReadList,
+        (Datatype::Lists, true) => OpKind::Append,
+        (Datatype::Sets, false) => OpKind::ReadSet,
+        (Datatype::Sets, true) => OpKind::Add,
+        (Datatype::Counters, false) => OpKind::ReadCounter,
+        (Datatype::Counters, true) => OpKind::Increment,
+        (_, false) => OpKind::Read,
+        (_, true) => OpKind::Write,
+    }
+}
+
+/// What a counter is incremented by where a list would get an element.
+fn amount(element: ValueCode) -> u32 {
+    1 + element.0 % 5
 }
 
 fn too_large(problem: TooLarge) -> ConfigError {

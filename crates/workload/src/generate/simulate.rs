@@ -51,8 +51,9 @@ struct World {
     /// Every view, present or future, sees the commits up to here.
     stable: u32,
     time: i64,
-    /// Where the values are lists; `store` is empty then.
+    /// Where keys grow, as lists do; `store` is empty then.
     lists: Option<ListStore>,
+    datatype: Datatype,
     next_key: u32,
     /// Values that somebody tried to write lately, for read-uncommitted.
     dirty: Vec<(u32, u32)>,
@@ -132,7 +133,7 @@ fn clients(config: &Config, world: &mut World, recorder: &mut Recorder) -> Vec<C
 impl World {
     fn new(config: &Config) -> World {
         let rule = Rule::of(config.level);
-        let lists = config.datatype == Datatype::Lists;
+        let lists = config.datatype != Datatype::Registers;
         let writes = config.op_count() as f64 * (1.0 - config.read_share);
         let sites = match config.level {
             Level::NonMonotonicSnapshotIsolation => SITES,
@@ -150,6 +151,7 @@ impl World {
         };
         World {
             rule,
+            datatype: config.datatype,
             random: Random::new(config.seed),
             choice: KeyChoice::new(config.distribution, config.keys),
             reads: Chance::of(config.plain_read_share()),
@@ -296,7 +298,8 @@ impl World {
                 Some(lists) => {
                     let view = &mut client.view;
                     view.before_read(self.rule.sight, self.now, &mut self.random);
-                    read_list(lists, client, slot, self.rule.sight, &self.origins)
+                    let whole = self.datatype.of_key(lists.key(slot)) == Datatype::Lists;
+                    read_list(lists, client, slot, self.rule.sight, &self.origins, whole)
                 }
                 None => self.read_register(client, slot),
             };
