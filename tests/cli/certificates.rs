@@ -58,7 +58,8 @@ fn every_verdict_is_certified() {
 fn an_unknown_verdict_has_nothing_to_certify() {
     let folder = Folder::new("certified-unknown");
     let path = folder.path("certificate.json");
-    let set = folder.file("set.jsonl", "{\"session\":0,\"ops\":[[\"add\",\"s\",1]]}\n");
+    let both = "{\"session\":0,\"ops\":[[\"add\",\"s\",1],[\"w\",\"s\",1]]}\n";
+    let set = folder.file("set.jsonl", both);
     isolde(&["check", &set, "--certificate", &path]).exits(3);
     isolde(&["certify", &set, &path])
         .exits(3)

@@ -171,13 +171,58 @@ fn initial_values_can_be_chosen() {
 }
 
 #[test]
-fn sets_are_undecided_and_said_so() {
+fn sets_are_decided_and_explained_by_their_elements() {
     let folder = Folder::new("sets");
     let lines = "{\"session\":0,\"ops\":[[\"add\",\"s\",1]]}\n{\"session\":1,\"ops\":[[\"rset\",\"s\",[1]]]}\n";
     let file = folder.file("set.jsonl", lines);
+    isolde(&["check", &file]).exits(0);
+    let lines = "{\"session\":0,\"ops\":[[\"add\",\"s\",1]]}\n{\"session\":0,\"ops\":[[\"rset\",\"s\",[]]]}\n";
+    let file = folder.file("lost.jsonl", lines);
+    let certificate = folder.path("lost.certificate");
+    isolde(&["check", &file, "--certificate", &certificate])
+        .exits(1)
+        .says(&["read set s without 1, which s0n0 added"]);
+    isolde(&["certify", &file, &certificate]).exits(0);
+}
+
+#[test]
+fn a_key_of_two_datatypes_is_undecided_and_said_so() {
+    let folder = Folder::new("datatypes");
+    let lines = "{\"session\":0,\"ops\":[[\"add\",\"s\",1],[\"w\",\"s\",2]]}\n";
+    let file = folder.file("both.jsonl", lines);
     isolde(&["check", &file])
         .exits(3)
-        .says(&["sets and counters", "no level is decided"]);
+        .says(&["key s is used as different datatypes"]);
+}
+
+#[test]
+fn counters_have_to_lie_in_the_bounds_of_real_time() {
+    let folder = Folder::new("counters");
+    let event = |kind: &str, f: &str, value: &str, process: u32, time: u32| {
+        format!(
+            "{{:type :{kind}, :f :{f}, :value {value}, :process {process}, :time {time}, :index {time}}}\n"
+        )
+    };
+    let history = |read: &str| {
+        [
+            event("invoke", "add", "1", 0, 0),
+            event("ok", "add", "1", 0, 1),
+            event("invoke", "add", "1", 1, 2),
+            event("ok", "add", "1", 1, 3),
+            event("invoke", "add", "1", 2, 4),
+            event("invoke", "read", "nil", 3, 5),
+            event("ok", "read", read, 3, 6),
+            event("ok", "add", "1", 2, 7),
+        ]
+        .concat()
+    };
+    for (read, exit) in [("2", 0), ("3", 0), ("1", 1), ("4", 1)] {
+        let file = folder.file("counter.edn", &history(read));
+        isolde(&["check", &file, "--level", "strict-serializable"]).exits(exit);
+    }
+    let file = folder.file("counter.edn", &history("1"));
+    isolde(&["check", &file, "--level", "strict-serializable"]).says(&["impossible-count"]);
+    isolde(&["check", &file, "--level", "serializable"]).exits(0);
 }
 
 #[test]

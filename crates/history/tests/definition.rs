@@ -240,7 +240,7 @@ fn lists_that_no_store_returns_leave_read_uncommitted_at_most() {
 #[test]
 fn what_has_no_definition_is_refused() {
     let refuse = |text: &str| holds_all(&history_of(text), &Initial::default()).unwrap_err();
-    assert_eq!(refuse("add(x,1)"), OutOfScope::SetsOrCounters);
+    assert_eq!(refuse("add(x,1) ; w(x,2)"), OutOfScope::SetsOrCounters);
     assert_eq!(
         refuse("a(x,1) ; a(x,1) ; l(x,[1])"),
         OutOfScope::UnrecoverableLists

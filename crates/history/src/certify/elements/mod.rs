@@ -17,6 +17,7 @@
 mod bounds;
 mod counters;
 mod evidence;
+mod members;
 mod registers;
 
 use super::order::Order;
@@ -26,7 +27,7 @@ use crate::{
     Value, Verdict,
 };
 use counters::{Counter, Explained};
-use registers::{Registers, Sights};
+use registers::{Members, Registers, Sights};
 use std::collections::BTreeMap;
 
 type Counters = BTreeMap<KeyId, Counter>;
@@ -84,13 +85,13 @@ struct Scene<'a> {
 }
 
 impl Scene<'_> {
-    fn registers(&self, sights: &Sights) -> Result<Registers<'_>, Refusal> {
+    fn registers(&self, sights: &Sights, only: Option<&Members>) -> Result<Registers<'_>, Refusal> {
         // What stands for a written register must not be what stands for an unwritten one.
         let present = match self.initial {
             Initial::Value(value) if *value == Value::from("1") => "2",
             _ => "1",
         };
-        Registers::make(self.history, &self.counters, sights, present)
+        Registers::make(self.history, &self.counters, sights, only, present)
     }
 
     fn certify_order(&self, evidence: &CommitOrder) -> Result<(), Refusal> {
@@ -146,7 +147,7 @@ impl Scene<'_> {
         level: Level,
         evidence: &CommitOrder,
     ) -> Result<(), Refusal> {
-        let registers = self.registers(sights)?;
+        let registers = self.registers(sights, None)?;
         let reads = registers.choices(&evidence.reads)?;
         let evidence = CommitOrder {
             reads,
@@ -272,7 +273,9 @@ impl Scene<'_> {
         sights: &Sights,
         anomalies: &[Anomaly],
     ) -> Result<(), Refusal> {
-        let registers = self.registers(sights)?;
+        // A history that violates a level without some elements violates it with them.
+        let only = members::members(self.history, anomalies);
+        let registers = self.registers(sights, Some(&only))?;
         let translated = anomalies.iter().map(|anomaly| registers.anomaly(anomaly));
         let translated: Vec<Anomaly> = translated.collect::<Result<_, _>>()?;
         super::choices::certify_anomalies(&registers.history, self.initial, self.level, &translated)

@@ -21,6 +21,9 @@ pub(super) enum Element {
 /// What reads of counters are taken to have seen; a read that is not here is left out.
 pub(super) type Sights = HashMap<OpId, Option<Vec<TxnId>>>;
 
+/// Elements of sets.
+pub(super) type Members = HashSet<(KeyId, ValueCode)>;
+
 pub(super) struct Registers<'a> {
     pub(super) original: &'a History,
     pub(super) history: History,
@@ -49,10 +52,12 @@ struct Making<'a> {
 }
 
 impl<'a> Registers<'a> {
+    /// Writes the history out. With `only`, the sets have no other elements.
     pub(super) fn make(
         original: &'a History,
         counters: &'a BTreeMap<KeyId, Counter>,
         sights: &Sights,
+        only: Option<&Members>,
         present: &str,
     ) -> Result<Registers<'a>, Refusal> {
         let mut builder = Builder::new();
@@ -70,7 +75,7 @@ impl<'a> Registers<'a> {
             written: HashSet::new(),
             present,
         };
-        making.name_elements();
+        making.name_elements(only);
         making.name_increments();
         for txn in original.txn_ids() {
             making.add_txn(txn, sights)?;
@@ -127,7 +132,7 @@ impl Making<'_> {
         register
     }
 
-    fn name_elements(&mut self) {
+    fn name_elements(&mut self, only: Option<&Members>) {
         let original = self.original;
         let mut elements: BTreeMap<(KeyId, Value), (ValueCode, bool)> = BTreeMap::new();
         let mut known: HashSet<(KeyId, ValueCode)> = HashSet::new();
@@ -139,7 +144,10 @@ impl Making<'_> {
                     OpKind::Add => std::slice::from_ref(&op.value),
                     _ => continue,
                 };
-                for &code in shown {
+                let is_meant = |code: &&ValueCode| {
+                    only.is_none_or(|members| members.contains(&(op.key, **code)))
+                };
+                for &code in shown.iter().filter(is_meant) {
                     if op.kind == OpKind::Add || known.insert((op.key, code)) {
                         let entry = elements.entry((op.key, original.value(code)));
                         let entry = entry.or_insert((code, false));
@@ -226,18 +234,18 @@ impl Making<'_> {
     }
 
     fn write(&mut self, key: KeyId, element: Element) {
-        let register = self.by_element[&(key, element)];
-        self.written.insert(register);
-        self.push(OpKind::Write, register, self.present);
+        if let Some(&register) = self.by_element.get(&(key, element)) {
+            self.written.insert(register);
+            self.push(OpKind::Write, register, self.present);
+        }
     }
 
     /// Reads what is shown, then what else there is to tell about, but for the reader's own.
     fn read(&mut self, key: KeyId, shown: Vec<Element>, reader: Option<TxnId>) {
         let own = reader.and_then(|txn| self.by_element.get(&(key, Element::Of(txn))).copied());
-        let registers = shown
-            .iter()
-            .map(|&element| self.by_element[&(key, element)]);
-        let mut shown: Vec<KeyId> = registers.collect();
+        let registers = shown.iter();
+        let registers = registers.filter_map(|&element| self.by_element.get(&(key, element)));
+        let mut shown: Vec<KeyId> = registers.copied().collect();
         shown.sort_unstable();
         shown.dedup();
         for &register in &shown {
