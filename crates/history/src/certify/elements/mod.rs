@@ -23,8 +23,8 @@ mod registers;
 use super::order::Order;
 use super::{Refusal, certify_order, name, require, snapshot};
 use crate::{
-    Anomaly, CommitOrder, History, Initial, KeyId, KeyOrder, Level, LevelResult, OpId, OpKind, Status, TxnId,
-    Value, Verdict,
+    Anomaly, CommitOrder, History, Initial, KeyId, KeyOrder, Level, LevelResult, OpId, OpKind,
+    Status, TxnId, Value, Verdict,
 };
 use counters::{Counter, Explained};
 use registers::{Members, Registers, Sights};
@@ -278,7 +278,13 @@ impl Scene<'_> {
         let registers = self.registers(sights, Some(&only))?;
         let translated = anomalies.iter().map(|anomaly| registers.anomaly(anomaly));
         let translated: Vec<Anomaly> = translated.collect::<Result<_, _>>()?;
-        super::choices::certify_anomalies(&registers.history, self.initial, self.level, &translated)
+        super::choices::certify_anomalies(
+            &registers.history,
+            self.initial,
+            KeyOrder::Free,
+            self.level,
+            &translated,
+        )
     }
 
     /// What an anomaly assumes that counter reads saw.
