@@ -217,10 +217,10 @@ fn counters_have_to_lie_in_the_bounds_of_real_time() {
         .concat()
     };
     for (read, exit) in [("2", 0), ("3", 0), ("1", 1), ("4", 1)] {
-        let file = folder.file("counter.edn", &history(read));
+        let file = folder.file("counter.edn", history(read));
         isolde(&["check", &file, "--level", "strict-serializable"]).exits(exit);
     }
-    let file = folder.file("counter.edn", &history("1"));
+    let file = folder.file("counter.edn", history("1"));
     isolde(&["check", &file, "--level", "strict-serializable"]).says(&["impossible-count"]);
     isolde(&["check", &file, "--level", "serializable"]).exits(0);
 }

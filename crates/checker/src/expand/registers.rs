@@ -123,7 +123,7 @@ pub fn expand(source: &Source<'_>, budget: &Budget<'_>) -> Result<Part, String> 
     expansion.name_increments(&mut names);
     for txn in history.txn_ids() {
         expansion.add_txn(txn)?;
-        if txn.0 % 4096 == 0 {
+        if txn.0.is_multiple_of(4096) {
             budget.check("observe").map_err(|limit| limit.0)?;
         }
     }

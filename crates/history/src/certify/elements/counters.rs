@@ -166,7 +166,7 @@ impl Subsets {
         };
         if target < self.least
             || target > self.greatest
-            || target.unsigned_abs() % self.divisor.max(1) != 0
+            || !target.unsigned_abs().is_multiple_of(self.divisor.max(1))
         {
             Explained::ByNone
         } else if target == self.greatest {
