@@ -118,7 +118,9 @@ pub struct GenerateArgs {
     /// An anomaly to plant (repeatable), by name
     #[arg(short, long = "anomaly", value_name = "ANOMALY", value_parser = parse_anomaly)]
     pub anomalies: Vec<AnomalyKind>,
-    /// A benchmark to take the shape of, at its published size: 25 clients, 400 transactions each
+    /// A benchmark to take the shape of: list-append (the Elle paper's: lists, times, 10 clients of
+    /// 1000 transactions), or tpcc, rubis, twitter, general-rh, general-rw, general-wh (the PolySI
+    /// paper's: 25 clients of 400)
     #[arg(long, value_name = "SHAPE", value_parser = parse_shape)]
     pub shape: Option<Benchmark>,
     /// How many clients [default: 25]
@@ -145,15 +147,15 @@ pub struct GenerateArgs {
     /// The exponent of the zipfian distribution
     #[arg(long, default_value_t = 0.99)]
     pub theta: f64,
-    /// What a key holds
-    #[arg(long, value_enum, default_value = "registers")]
-    pub datatype: DatatypeArg,
-    /// The share of aborted transactions
-    #[arg(long, default_value_t = 0.0, value_name = "SHARE")]
-    pub aborted: f64,
-    /// The share of transactions whose outcome stays unknown
-    #[arg(long, default_value_t = 0.0, value_name = "SHARE")]
-    pub indeterminate: f64,
+    /// What a key holds [default: registers, or what the shape has]
+    #[arg(long, value_enum)]
+    pub datatype: Option<DatatypeArg>,
+    /// The share of aborted transactions [default: 0, or what the shape has]
+    #[arg(long, value_name = "SHARE")]
+    pub aborted: Option<f64>,
+    /// The share of transactions whose outcome stays unknown [default: 0, or what the shape has]
+    #[arg(long, value_name = "SHARE")]
+    pub indeterminate: Option<f64>,
     /// Record when each transaction began and ended
     #[arg(long)]
     pub times: bool,

@@ -55,6 +55,8 @@ pub struct Held {
     pub ops: Vec<Op>,
     pub status: Status,
     pub interval: Interval,
+    /// The line of its invocation.
+    pub line: u64,
 }
 
 /// A client.
@@ -79,6 +81,8 @@ pub struct Client {
     pub elements: Vec<ValueCode>,
     pub written: Written,
     pub started: i64,
+    /// The line of the running transaction's invocation, where every event is a line.
+    pub line: u64,
     /// Added to all times of this client.
     pub skew: i64,
     pub last_commit: u32,
@@ -105,6 +109,7 @@ impl Client {
             elements: Vec::new(),
             written: Written::new(ops),
             started: 0,
+            line: 0,
             skew: 0,
             last_commit: 0,
             seen: 0,

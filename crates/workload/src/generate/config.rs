@@ -57,6 +57,8 @@ pub enum Shape {
     Rubis,
     /// C-Twitter: users who tweet and follow each other, on registers.
     Twitter,
+    /// Elle's: short transactions of appends and reads, on lists.
+    ListAppend,
 }
 
 /// How operations choose their keys.
@@ -231,12 +233,14 @@ impl Config {
             "indeterminate_share",
             || "together with aborted_share it is more than 1".to_string(),
         )?;
-        let registers = self.datatype == Datatype::Registers;
-        require(
-            registers || self.shape == Shape::Parametric,
-            "datatype",
-            || "the benchmarks have registers and nothing else".to_string(),
-        )?;
+        let fits = match self.shape {
+            Shape::Parametric => true,
+            Shape::ListAppend => self.datatype == Datatype::Lists,
+            _ => self.datatype == Datatype::Registers,
+        };
+        require(fits, "datatype", || {
+            "the benchmarks have registers, but for list-append, which has lists".to_string()
+        })?;
         self.validate_size()?;
         self.validate_distribution()?;
         self.validate_anomalies()

@@ -11,9 +11,6 @@ use super::store::Version;
 use super::view::Sight;
 use history::ValueCode;
 
-/// A list key is retired after this many appends.
-const APPENDS_MAX: u8 = 32;
-
 /// How many elements the first block of a slot holds.
 const CAPACITY_MIN: u8 = 4;
 
@@ -31,6 +28,8 @@ struct Slot {
 
 /// Where the key distribution chooses among slots; a key leaves its slot when its list is long.
 pub struct ListStore {
+    /// A key is retired after this many appends.
+    appends_max: u8,
     slots: Vec<Slot>,
     /// The commit of each element, and the element.
     commits: Vec<u32>,
@@ -39,7 +38,7 @@ pub struct ListStore {
 
 impl ListStore {
     /// Slots that hold the keys below `count`.
-    pub fn new(count: u32) -> ListStore {
+    pub fn new(count: u32, appends_max: u8) -> ListStore {
         let slot = |key| Slot {
             key,
             start: 0,
@@ -48,6 +47,7 @@ impl ListStore {
             allocated: 0,
         };
         ListStore {
+            appends_max,
             slots: (0..count).map(slot).collect(),
             commits: Vec::new(),
             elements: Vec::new(),
@@ -66,7 +66,7 @@ impl ListStore {
     #[inline]
     pub fn allocate(&mut self, slot: u32, next_key: &mut u32) -> (u32, u32) {
         let slot = &mut self.slots[slot as usize];
-        if slot.allocated >= APPENDS_MAX {
+        if slot.allocated >= self.appends_max {
             slot.key = *next_key;
             slot.length = 0;
             slot.allocated = 0;
@@ -199,9 +199,9 @@ mod tests {
 
     #[test]
     fn a_version_is_a_prefix_and_a_long_list_is_retired() {
-        let mut lists = ListStore::new(3);
+        let mut lists = ListStore::new(3, 32);
         let mut next_key = 3;
-        for commit in 1..=u32::from(APPENDS_MAX) {
+        for commit in 1..=32 {
             let (key, value) = lists.allocate(1, &mut next_key);
             assert_eq!((key, value), (1, commit));
             lists.append(1, Version { commit, value });

@@ -45,8 +45,8 @@ pub struct Generated {
 /// Conventions of the result: keys are the integers from 0; the values written to a key are
 /// different positive integers; a register that nobody wrote reads 0, a list that nobody appended
 /// to reads nil. The reads of an indeterminate transaction are unknown, and its client goes on as a
-/// new session, as a Jepsen process does. A list key is retired after 32 appends and replaced by a
-/// fresh one, as in Elle's generator, so that the output stays linear in the operations.
+/// new session, as a Jepsen process does. A list key is retired after 32 appends (100 in the
+/// shape list-append) and replaced by a fresh one, as in Elle's generator, so that the output stays linear in the operations.
 ///
 /// # Errors
 /// If the configuration makes no sense or is too large; the text says which part and why.

@@ -1,7 +1,7 @@
 //! Writes finished transactions into the history.
 
 use super::client::{Client, Held};
-use super::config::{Config, ConfigError, Datatype};
+use super::config::{Config, ConfigError, Datatype, Shape};
 use super::simulate::TICK;
 use history::{
     Builder, History, Interval, KeyId, KeyTable, Op, OpKind, SessionId, Status, TooLarge, ValueCode,
@@ -11,8 +11,13 @@ pub struct Recorder {
     builder: Builder,
     datatype: Datatype,
     times: bool,
-    /// How many transactions were recorded; the next one's label.
+    /// How many transactions were recorded; the next one's label, unless `by_line`.
     count: u64,
+    /// How many lines a log of invocations and completions has so far.
+    lines: u64,
+    /// Whether a transaction's label is the line of its invocation, as in Jepsen's files, which
+    /// then need not say it.
+    by_line: bool,
     next_session: i64,
     ops: Vec<Op>,
 }
@@ -30,6 +35,8 @@ impl Recorder {
             datatype: config.datatype,
             times: config.times,
             count: 0,
+            lines: 0,
+            by_line: config.shape == Shape::ListAppend,
             next_session: 0,
             ops: Vec::new(),
         }
@@ -45,6 +52,12 @@ impl Recorder {
         session
     }
 
+    /// The line of an invocation now.
+    pub fn start(&mut self) -> u64 {
+        self.lines += 1;
+        self.lines - 1
+    }
+
     /// Records a transaction as given.
     pub fn push(
         &mut self,
@@ -53,8 +66,21 @@ impl Recorder {
         interval: Interval,
         ops: &[Op],
     ) -> Result<(), ConfigError> {
+        let line = self.start();
+        self.lines += 1;
+        self.push_at(line, session, status, interval, ops)
+    }
+
+    fn push_at(
+        &mut self,
+        line: u64,
+        session: SessionId,
+        status: Status,
+        interval: Interval,
+        ops: &[Op],
+    ) -> Result<(), ConfigError> {
         let interval = self.times.then_some(interval);
-        let label = self.count;
+        let label = if self.by_line { line } else { self.count };
         self.count += 1;
         self.builder
             .push_txn(session, label, status, interval, ops)
@@ -92,17 +118,21 @@ impl Recorder {
         if unheard {
             self.flush(client)?;
         }
+        let (session, line) = (client.session, client.line);
+        // A crash is no line: it is known only at the end.
+        self.lines += u64::from(!unheard);
         if let Some(held) = client.held.take() {
-            self.push(client.session, status, held.interval, &ops)?;
-            self.push(client.session, held.status, interval, &held.ops)?;
+            self.push_at(held.line, session, status, held.interval, &ops)?;
+            self.push_at(line, session, held.status, interval, &held.ops)?;
         } else if swap == Some(true) && !unheard {
             client.held = Some(Held {
                 ops: ops.clone(),
                 status,
                 interval,
+                line,
             });
         } else {
-            self.push(client.session, status, interval, &ops)?;
+            self.push_at(line, session, status, interval, &ops)?;
         }
         self.ops = ops;
         if unheard && client.remaining > 0 {
@@ -114,7 +144,13 @@ impl Recorder {
     /// Records what a client still holds back.
     pub fn flush(&mut self, client: &mut Client) -> Result<(), ConfigError> {
         match client.held.take() {
-            Some(held) => self.push(client.session, held.status, held.interval, &held.ops),
+            Some(held) => self.push_at(
+                held.line,
+                client.session,
+                held.status,
+                held.interval,
+                &held.ops,
+            ),
             None => Ok(()),
         }
     }

@@ -6,7 +6,7 @@ use super::keys::KeyChoice;
 use super::lists::{ListStore, read_list};
 use super::random::{Chance, Random};
 use super::record::Recorder;
-use super::shapes::{Planned, Rows, Script};
+use super::shapes::{Planned, Rows, Script, appends_max};
 use super::store::{Keep, Store, Version};
 use super::view::{Refuse, Rule, SITES, Sight, Sites, View, lag_max, recent};
 use super::{Generated, plant};
@@ -166,7 +166,8 @@ impl World {
             origins: vec![0],
             stable: 0,
             time: 0,
-            lists: lists.then(|| ListStore::new(config.keys as u32)),
+            lists: lists
+                .then(|| ListStore::new(config.key_count() as u32, appends_max(config.shape))),
             next_key: config.key_count() as u32,
             dirty: vec![(u32::MAX, 0); if dirty { DIRTY_PLACES } else { 0 }],
         }
@@ -178,6 +179,7 @@ impl World {
         let atomic = self.rule.sight == Sight::Everything;
         if !client.running {
             self.begin(client);
+            client.line = recorder.start();
             if atomic {
                 // It runs at one instant in a later turn, between this start and its end.
                 return Ok(false);

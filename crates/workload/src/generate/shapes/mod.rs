@@ -3,21 +3,22 @@
 //!
 //! Sources: the six benchmarks of PolySI (VLDB 2023, section 5.1), three of which are those of Cobra
 //! (OSDI 2020, section 6). Sizes of the data and mixes of transactions are theirs where they say
-//! them. Where we differ: a row is one key and its value says nothing, so a scan is a read of each
+//! them; and the list-append histories of the Elle paper (VLDB 2020, section 6.1). Where we differ: a row is one key and its value says nothing, so a scan is a read of each
 //! row, and rows that come into being (orders, bids, tweets) are found by what committed so far
 //! instead of by an index.
 
+mod list_append;
 mod rubis;
 mod tpcc;
 mod twitter;
 
-use super::config::{Config, Distribution, Shape};
+use super::config::{Config, Datatype, Distribution, Shape};
 use super::random::Random;
 use rubis::Rubis;
 use tpcc::{Order, TpcC};
 use twitter::{Tweet, Twitter};
 
-/// A benchmark of the PolySI paper.
+/// A benchmark of the PolySI paper, or of the Elle paper.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Benchmark {
     /// A wholesale supplier: long read-modify-write transactions ([`Shape::TpcC`]).
@@ -32,11 +33,24 @@ pub enum Benchmark {
     GeneralRw,
     /// The same with 30 % reads.
     GeneralWh,
+    /// Appends to lists and reads of them ([`Shape::ListAppend`]).
+    ListAppend,
 }
 
 impl Benchmark {
     /// All of them.
-    pub const ALL: [Benchmark; 6] = [
+    pub const ALL: [Benchmark; 7] = [
+        Benchmark::TpcC,
+        Benchmark::Rubis,
+        Benchmark::Twitter,
+        Benchmark::GeneralRh,
+        Benchmark::GeneralRw,
+        Benchmark::GeneralWh,
+        Benchmark::ListAppend,
+    ];
+
+    /// Those of the PolySI paper, on registers.
+    pub const REGISTERS: [Benchmark; 6] = [
         Benchmark::TpcC,
         Benchmark::Rubis,
         Benchmark::Twitter,
@@ -54,6 +68,7 @@ impl Benchmark {
             Benchmark::GeneralRh => "general-rh",
             Benchmark::GeneralRw => "general-rw",
             Benchmark::GeneralWh => "general-wh",
+            Benchmark::ListAppend => "list-append",
         }
     }
 
@@ -63,7 +78,8 @@ impl Benchmark {
     }
 
     /// The paper's size: 25 sessions of 400 transactions, and for the general ones 10 000 keys,
-    /// uniform as in the files that the paper published.
+    /// uniform as in the files that the paper published. List-append histories have times and 10
+    /// processes of 1000 transactions, one in a thousand of which ends its process.
     pub fn config(self) -> Config {
         let (shape, read_share) = match self {
             Benchmark::TpcC => (Shape::TpcC, 0.5),
@@ -72,6 +88,18 @@ impl Benchmark {
             Benchmark::GeneralRh => (Shape::Parametric, 0.95),
             Benchmark::GeneralRw => (Shape::Parametric, 0.5),
             Benchmark::GeneralWh => (Shape::Parametric, 0.3),
+            Benchmark::ListAppend => {
+                return Config {
+                    shape: Shape::ListAppend,
+                    datatype: Datatype::Lists,
+                    sessions: 10,
+                    txns_per_session: 1000,
+                    aborted_share: 0.02,
+                    indeterminate_share: 0.001,
+                    times: true,
+                    ..Config::default()
+                };
+            }
         };
         Config {
             shape,
@@ -143,6 +171,7 @@ pub enum Script {
     TpcC(TpcC),
     Rubis(Rubis),
     Twitter(Twitter),
+    ListAppend,
 }
 
 impl Script {
@@ -152,6 +181,7 @@ impl Script {
             Shape::TpcC => Some(Script::TpcC(TpcC::new())),
             Shape::Rubis => Some(Script::Rubis(Rubis::new())),
             Shape::Twitter => Some(Script::Twitter(Twitter::new())),
+            Shape::ListAppend => Some(Script::ListAppend),
         }
     }
 
@@ -162,6 +192,7 @@ impl Script {
             Script::TpcC(tpcc) => tpcc.plan(plan, random, rows),
             Script::Rubis(rubis) => rubis.plan(plan, random, rows),
             Script::Twitter(twitter) => twitter.plan(plan, random, rows),
+            Script::ListAppend => list_append::plan(plan, random),
         }
     }
 
@@ -178,7 +209,7 @@ impl Script {
                     twitter.committed(tweet);
                 }
             }
-            Script::Rubis(_) => {}
+            Script::Rubis(_) | Script::ListAppend => {}
         }
     }
 }
@@ -190,6 +221,7 @@ pub fn initial_keys(shape: Shape) -> Option<u32> {
         Shape::TpcC => Some(tpcc::KEYS),
         Shape::Rubis => Some(rubis::KEYS),
         Shape::Twitter => Some(twitter::KEYS),
+        Shape::ListAppend => Some(list_append::KEYS),
     }
 }
 
@@ -200,5 +232,14 @@ pub fn mean_ops(shape: Shape) -> Option<u32> {
         Shape::TpcC => Some(28),
         Shape::Rubis => Some(5),
         Shape::Twitter => Some(5),
+        Shape::ListAppend => Some(3),
+    }
+}
+
+/// How many appends a list gets before another takes its place.
+pub fn appends_max(shape: Shape) -> u8 {
+    match shape {
+        Shape::ListAppend => list_append::APPENDS_MAX,
+        _ => 32,
     }
 }
