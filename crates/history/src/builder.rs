@@ -1,6 +1,7 @@
 //! Builds a [`History`], one transaction after another, in any order of sessions.
 
 use crate::history::{Lists, Ops, Txn};
+use crate::shared_lists::SharedLists;
 use crate::{
     History, Interval, KeyId, KeyTable, Op, SessionId, Status, Value, ValueCode, ValueTable,
 };
@@ -40,6 +41,8 @@ pub struct Builder {
     pub values: ValueTable,
     /// List and set reads.
     pub lists: Lists,
+    /// Which of them a key's next list may share its elements with.
+    pub(crate) shared: SharedLists,
 }
 
 impl Builder {
@@ -84,6 +87,13 @@ impl Builder {
     /// The code of a value.
     pub fn value(&mut self, value: &Value) -> ValueCode {
         self.values.code(value)
+    }
+
+    /// Enters the list that a read of `key` returned; if it is a prefix of the longest one so far,
+    /// or extends it, they share their elements. `key` may be any number that stands for the key.
+    pub fn push_list(&mut self, key: KeyId, elements: &[ValueCode]) -> ValueCode {
+        let slot = self.shared.slot(key.0);
+        self.shared.push(&mut self.lists, slot, elements).0
     }
 
     /// Adds a whole transaction.

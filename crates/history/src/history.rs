@@ -120,33 +120,69 @@ impl Ops {
     }
 }
 
-/// The lists that list and set reads returned, one after another.
-#[derive(Clone, Debug)]
+/// The lists that list and set reads returned: slices of one column, which may overlap
+/// ([`crate::Builder::push_list`]). Two that start at one place are prefixes of each other.
+#[derive(Clone, Default, Debug)]
 pub struct Lists {
-    pub(crate) starts: Vec<u64>,
-    pub(crate) elements: Vec<ValueCode>,
-}
-
-impl Default for Lists {
-    fn default() -> Lists {
-        Lists {
-            starts: vec![0],
-            elements: Vec::new(),
-        }
-    }
+    starts: Vec<u64>,
+    lens: Vec<u32>,
+    elements: Vec<ValueCode>,
 }
 
 impl Lists {
     /// Enters a list and returns the code that a list read refers to it by.
     ///
     /// # Panics
-    /// Beyond 2³²−2 lists; a history has fewer operations.
+    /// Beyond 2³²−2 lists, or elements of one of them; a history has fewer operations.
     pub fn push(&mut self, elements: &[ValueCode]) -> ValueCode {
-        let id = self.starts.len() - 1;
-        assert!(id < ValueCode::UNKNOWN.0 as usize, "too many lists");
+        let start = self.elements.len() as u64;
         self.elements.extend_from_slice(elements);
-        self.starts.push(self.elements.len() as u64);
+        let len = u32::try_from(elements.len()).expect("a list longer than 2^32 elements");
+        self.push_span(start, len)
+    }
+
+    /// Enters a list whose elements are stored already.
+    #[inline]
+    pub(crate) fn push_span(&mut self, start: u64, len: u32) -> ValueCode {
+        let id = self.starts.len();
+        assert!(id < ValueCode::UNKNOWN.0 as usize, "too many lists");
+        self.starts.push(start);
+        self.lens.push(len);
         ValueCode(id as u32)
+    }
+
+    /// Stored elements.
+    #[inline]
+    pub(crate) fn span(&self, start: u64, len: u32) -> &[ValueCode] {
+        &self.elements[start as usize..start as usize + len as usize]
+    }
+
+    /// Copies elements to a new block with room for `capacity` and returns where it begins.
+    pub(crate) fn move_block(&mut self, start: u64, len: u32, capacity: usize) -> u64 {
+        let place = self.elements.len();
+        let old = start as usize..start as usize + len as usize;
+        self.elements.extend_from_within(old);
+        self.elements.resize(place + capacity, ValueCode::NIL);
+        place as u64
+    }
+
+    /// Writes elements into room kept free for them.
+    pub(crate) fn fill(&mut self, start: u64, elements: &[ValueCode]) {
+        self.elements[start as usize..start as usize + elements.len()].copy_from_slice(elements);
+    }
+
+    /// How many elements are stored, whatever number of lists they belong to.
+    pub fn element_count(&self) -> usize {
+        self.elements.len()
+    }
+
+    /// Where a list starts in the column of elements. Of two lists with the same start the shorter
+    /// one is a prefix of the other; with different starts that is not known.
+    pub fn start(&self, code: ValueCode) -> u64 {
+        if code == ValueCode::NIL || code == ValueCode::UNKNOWN {
+            return 0;
+        }
+        self.starts[code.0 as usize]
     }
 
     /// The elements of a list; [`ValueCode::NIL`] is the empty list, as is an unknown one.
@@ -155,7 +191,7 @@ impl Lists {
             return &[];
         }
         let id = code.0 as usize;
-        &self.elements[self.starts[id] as usize..self.starts[id + 1] as usize]
+        self.span(self.starts[id], self.lens[id])
     }
 }
 
@@ -325,6 +361,11 @@ impl History {
     /// The elements of a list or set that was read.
     pub fn list(&self, code: ValueCode) -> &[ValueCode] {
         self.lists.get(code)
+    }
+
+    /// The lists and sets that were read.
+    pub fn lists(&self) -> &Lists {
+        &self.lists
     }
 
     /// The name of a transaction: `s1t4` is transaction 4 of session 1 by the file's own numbers;

@@ -13,6 +13,7 @@ mod id;
 mod initial;
 mod key_order;
 mod level;
+mod shared_lists;
 mod value;
 mod verdict;
 mod wide;

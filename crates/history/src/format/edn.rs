@@ -403,6 +403,10 @@ impl<'a, const JSON: bool> Scanner<'a, JSON> {
         let mut stack = [0u8; DEPTH_MAX];
         let mut depth = 0usize;
         loop {
+            if depth > 0 {
+                // Most of the text is the numbers of long lists.
+                self.skip_numbers();
+            }
             let Some(byte) = self.peek() else {
                 return Err(self.end("the rest of a value"));
             };
@@ -432,6 +436,23 @@ impl<'a, const JSON: bool> Scanner<'a, JSON> {
             if depth == 0 {
                 return Ok(());
             }
+        }
+    }
+
+    /// Skips numbers and the space between them, eight bytes at a time, and ends where a token may
+    /// start, so that a mark such as `#` within one means nothing.
+    #[inline]
+    fn skip_numbers(&mut self) {
+        let start = self.pos;
+        while let Some(word) = self.bytes[self.pos..].first_chunk::<8>() {
+            let other = not_numbers(u64::from_le_bytes(*word));
+            self.pos += other.trailing_zeros() as usize / 8;
+            if other != 0 {
+                break;
+            }
+        }
+        if self.pos > start && self.bytes[self.pos - 1].is_ascii_digit() {
+            self.token();
         }
     }
 
@@ -476,6 +497,19 @@ impl<'a, const JSON: bool> Scanner<'a, JSON> {
         )
         .hint("no known recorder nests values like this; is this a history?")
     }
+}
+
+/// The highest bit of each byte that is neither a digit nor a space nor a comma.
+#[inline]
+fn not_numbers(word: u64) -> u64 {
+    const LOW: u64 = 0x7f7f_7f7f_7f7f_7f7f;
+    let each = |byte: u8| u64::from_ne_bytes([byte; 8]);
+    // Adding to seven bits carries into the eighth, never beyond; a set eighth bit is kept by `|`.
+    let above = |word: u64, limit: u8| ((word & LOW) + each(0x7f - limit)) | word;
+    let digits = above(word ^ each(b'0'), 9);
+    let spaces = above(word ^ each(b' '), 0);
+    let commas = above(word ^ each(b','), 0);
+    digits & spaces & commas & !LOW
 }
 
 fn opener(close: u8) -> u8 {

@@ -7,6 +7,7 @@
 use super::codes::Codes;
 use super::edn::{Flaw, Scan, Scanner};
 use super::jepsen_event::{Event, word};
+use super::list_text;
 use crate::{Builder, KeyId, Op, OpKind, ValueCode};
 
 /// Whether reads in a value are results.
@@ -119,7 +120,7 @@ impl Values {
         };
         let key = KeyId(self.keys.scan(scanner)?.0);
         let (kind, value) = if kind == OpKind::Read {
-            self.read_result(builder, scanner, how)?
+            self.read_result(builder, scanner, key, how)?
         } else {
             (kind, self.values.scan(scanner)?)
         };
@@ -136,6 +137,7 @@ impl Values {
         &mut self,
         builder: &mut Builder,
         scanner: &mut Scanner<'_, JSON>,
+        key: KeyId,
         how: Certainty,
     ) -> Scan<(OpKind, ValueCode)> {
         scanner.space()?;
@@ -143,6 +145,10 @@ impl Values {
             Some(b']' | b')') => return Ok((OpKind::Read, ValueCode::UNKNOWN)),
             Some(b'[' | b'(') => {
                 scanner.pos += 1;
+                let known = list_text::read(scanner, builder, key.0, &mut self.elements);
+                if let Some(list) = known {
+                    return Ok((OpKind::ReadList, list));
+                }
                 OpKind::ReadList
             }
             Some(b'#') if scanner.bytes[scanner.pos..].starts_with(b"#{") => {
@@ -162,6 +168,7 @@ impl Values {
         }
         let list = match self.elements.is_empty() {
             true => ValueCode::NIL,
+            false if kind == OpKind::ReadList => builder.push_list(key, &self.elements),
             false => builder.lists.push(&self.elements),
         };
         Ok((kind, list))
@@ -178,7 +185,7 @@ impl Values {
         self.has_plain = true;
         let (kind, value) = match event.f {
             b"read" if scanner.peek() == Some(b'{') => return Err(bank(scanner.pos)),
-            b"read" => self.read_result(builder, scanner, how)?,
+            b"read" => self.read_result(builder, scanner, THE_OBJECT, how)?,
             b"write" => (OpKind::Write, self.values.scan(scanner)?),
             b"add" => (OpKind::Add, self.values.scan(scanner)?),
             b"cas" if open_bracket(scanner)? => {

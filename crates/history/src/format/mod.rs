@@ -22,6 +22,7 @@ pub mod jsonl;
 mod jsonl_write;
 mod keys;
 mod kind;
+mod list_text;
 pub mod parquet;
 mod parquet_column;
 mod parquet_group;

@@ -222,7 +222,8 @@ fn op(event: Event, datatype: Datatype, first_key: u32, recorder: &mut Recorder)
         }
         (R(key, versions), _) => {
             let elements: Vec<ValueCode> = versions.iter().map(|&v| ValueCode(v)).collect();
-            (OpKind::ReadList, key, recorder.push_list(&elements))
+            let list = recorder.push_list(KeyId(first_key + key), &elements);
+            (OpKind::ReadList, key, list)
         }
     };
     let key = KeyId(first_key + key);

@@ -87,11 +87,11 @@ impl Recorder {
             .map_err(too_large)
     }
 
-    pub fn push_list(&mut self, elements: &[ValueCode]) -> ValueCode {
+    pub fn push_list(&mut self, key: KeyId, elements: &[ValueCode]) -> ValueCode {
         if elements.is_empty() {
             return ValueCode::NIL;
         }
-        self.builder.lists.push(elements)
+        self.builder.push_list(key, elements)
     }
 
     /// Records a client's finished transaction. With `swap`, it may change places with the next
@@ -159,6 +159,7 @@ impl Recorder {
         let mut lists = client.steps.iter().filter(|s| !s.write).skip(1);
         for step in &client.steps {
             let datatype = self.datatype.of_key(step.key);
+            let key = KeyId(step.key);
             let grows = self.datatype != Datatype::Registers;
             let mut value = ValueCode(step.value);
             let mut elements: &[ValueCode] = &[];
@@ -173,7 +174,7 @@ impl Recorder {
             if unheard && !step.write {
                 value = ValueCode::UNKNOWN;
             } else if kind.reads_list() {
-                value = self.push_list(elements);
+                value = self.push_list(key, elements);
             } else if kind == OpKind::ReadCounter {
                 value = ValueCode(elements.iter().map(|&element| amount(element)).sum());
             } else if kind == OpKind::Increment {
@@ -181,7 +182,6 @@ impl Recorder {
             } else if grows && kind == OpKind::Read {
                 value = elements.last().copied().unwrap_or(ValueCode::ZERO);
             }
-            let key = KeyId(step.key);
             ops.push(Op { kind, key, value });
         }
     }
