@@ -8,9 +8,6 @@
 use super::{FormatError, Place};
 use std::borrow::Cow;
 
-/// How deep brackets may nest.
-const DEPTH_MAX: usize = 256;
-
 /// What is wrong and at which byte.
 #[derive(Debug)]
 pub(crate) struct Flaw {
@@ -68,11 +65,11 @@ pub(crate) enum Atom<'a> {
 }
 
 /// What a byte may begin or end.
-const SPACE: u8 = 1;
-const DELIMITER: u8 = 2;
+pub(super) const SPACE: u8 = 1;
+pub(super) const DELIMITER: u8 = 2;
 const QUOTE: u8 = 4;
-const OPEN: u8 = 8;
-const CLOSE: u8 = 16;
+pub(super) const OPEN: u8 = 8;
+pub(super) const CLOSE: u8 = 16;
 const OTHER: u8 = 32;
 
 const fn classes() -> [u8; 256] {
@@ -93,7 +90,7 @@ const fn classes() -> [u8; 256] {
     table
 }
 
-static CLASS: [u8; 256] = classes();
+pub(super) static CLASS: [u8; 256] = classes();
 
 /// A position in a text of EDN, or of JSON.
 pub(crate) struct Scanner<'a, const JSON: bool> {
@@ -168,7 +165,7 @@ impl<'a, const JSON: bool> Scanner<'a, JSON> {
         }
     }
 
-    fn comment(&mut self) {
+    pub(super) fn comment(&mut self) {
         while self.peek().is_some_and(|byte| byte != b'\n') {
             self.pos += 1;
         }
@@ -211,7 +208,7 @@ impl<'a, const JSON: bool> Scanner<'a, JSON> {
     }
 
     #[cold]
-    fn end(&self, expected: &str) -> Box<Flaw> {
+    pub(super) fn end(&self, expected: &str) -> Box<Flaw> {
         let mut flaw = Flaw::new(
             self.bytes.len(),
             format!("the text ends where {expected} should follow"),
@@ -304,7 +301,7 @@ impl<'a, const JSON: bool> Scanner<'a, JSON> {
         }
     }
 
-    fn character(&mut self) {
+    pub(super) fn character(&mut self) {
         // `\(` is a character although `(` delimits; longer names run on as a token.
         self.pos = (self.pos + 2).min(self.bytes.len());
         self.token();
@@ -385,7 +382,7 @@ impl<'a, const JSON: bool> Scanner<'a, JSON> {
         Ok(&self.bytes[start..self.pos - 1])
     }
 
-    fn skip_string(&mut self) -> Scan<()> {
+    pub(super) fn skip_string(&mut self) -> Scan<()> {
         self.pos += 1;
         while let Some(byte) = self.peek() {
             self.pos += 1;
@@ -396,126 +393,5 @@ impl<'a, const JSON: bool> Scanner<'a, JSON> {
             }
         }
         Err(self.end("a closing quote"))
-    }
-
-    /// Skips one value of any shape; the brackets in it must match.
-    pub fn skip(&mut self) -> Scan<()> {
-        let mut stack = [0u8; DEPTH_MAX];
-        let mut depth = 0usize;
-        loop {
-            if depth > 0 {
-                // Most of the text is the numbers of long lists.
-                self.skip_numbers();
-            }
-            let Some(byte) = self.peek() else {
-                return Err(self.end("the rest of a value"));
-            };
-            let class = CLASS[byte as usize];
-            if class & SPACE != 0 || (JSON && byte == b':' && depth > 0) {
-                self.pos += 1;
-                continue;
-            } else if class & OPEN != 0 {
-                if depth == DEPTH_MAX {
-                    return Err(self.too_deep());
-                }
-                stack[depth] = byte;
-                depth += 1;
-                self.pos += 1;
-                continue;
-            } else if class & CLOSE != 0 {
-                if depth == 0 || stack[depth - 1] != opener(byte) {
-                    return Err(self.unexpected("a value or the matching bracket"));
-                }
-                depth -= 1;
-                self.pos += 1;
-            } else if byte == b'"' {
-                self.skip_string()?;
-            } else if self.skip_token(byte) {
-                continue;
-            }
-            if depth == 0 {
-                return Ok(());
-            }
-        }
-    }
-
-    /// Skips numbers and the space between them, eight bytes at a time, and ends where a token may
-    /// start, so that a mark such as `#` within one means nothing.
-    #[inline]
-    fn skip_numbers(&mut self) {
-        let start = self.pos;
-        while let Some(word) = self.bytes[self.pos..].first_chunk::<8>() {
-            let other = not_numbers(u64::from_le_bytes(*word));
-            self.pos += other.trailing_zeros() as usize / 8;
-            if other != 0 {
-                break;
-            }
-        }
-        if self.pos > start && self.bytes[self.pos - 1].is_ascii_digit() {
-            self.token();
-        }
-    }
-
-    /// Skips a token; true if it is not a value by itself (a comment, a tag, `#_`).
-    #[inline]
-    fn skip_token(&mut self, byte: u8) -> bool {
-        match byte {
-            b';' if !JSON => {
-                self.comment();
-                true
-            }
-            b'\\' if !JSON => {
-                self.character();
-                false
-            }
-            b'#' if !JSON => {
-                self.pos += 1;
-                match self.peek() {
-                    Some(b'{' | b'"') => {}
-                    // `##Inf`: a symbol follows, which is the value.
-                    Some(b'#') => self.pos += 1,
-                    // A tag or `_`; the form that follows is skipped with it.
-                    _ => {
-                        self.token();
-                    }
-                }
-                true
-            }
-            _ => {
-                let start = self.pos;
-                self.token();
-                self.pos = self.pos.max(start + 1);
-                false
-            }
-        }
-    }
-
-    fn too_deep(&self) -> Box<Flaw> {
-        Flaw::new(
-            self.pos,
-            format!("brackets nest deeper than {DEPTH_MAX} levels"),
-        )
-        .hint("no known recorder nests values like this; is this a history?")
-    }
-}
-
-/// The highest bit of each byte that is neither a digit nor a space nor a comma.
-#[inline]
-fn not_numbers(word: u64) -> u64 {
-    const LOW: u64 = 0x7f7f_7f7f_7f7f_7f7f;
-    let each = |byte: u8| u64::from_ne_bytes([byte; 8]);
-    // Adding to seven bits carries into the eighth, never beyond; a set eighth bit is kept by `|`.
-    let above = |word: u64, limit: u8| ((word & LOW) + each(0x7f - limit)) | word;
-    let digits = above(word ^ each(b'0'), 9);
-    let spaces = above(word ^ each(b' '), 0);
-    let commas = above(word ^ each(b','), 0);
-    digits & spaces & commas & !LOW
-}
-
-fn opener(close: u8) -> u8 {
-    match close {
-        b')' => b'(',
-        b']' => b'[',
-        _ => b'{',
     }
 }

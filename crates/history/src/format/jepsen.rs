@@ -6,19 +6,28 @@
 //! indeterminate; the session is the process; faults (`:nemesis`) are skipped and counted.
 
 use super::jepsen_read::Reader;
-use super::{FormatError, WriteError, jepsen_write};
+use super::{FormatError, ReadOptions, WriteError, jepsen_write};
 use crate::History;
 use std::io::Write;
 
 /// Reads EDN: a stream of maps or one vector of them, plain or tagged `#jepsen.history.Op`.
 /// What was left out (faults, an unfinished last map) is said in `notes`.
 pub fn read_edn(bytes: &[u8], notes: &mut Vec<String>) -> Result<History, FormatError> {
-    Reader::<false>::read(bytes, notes).map_err(|flaw| flaw.in_text(bytes))
+    read::<false>(bytes, &ReadOptions::default(), notes)
 }
 
 /// Reads JSON: an array of objects, or one after another.
 pub fn read_json(bytes: &[u8], notes: &mut Vec<String>) -> Result<History, FormatError> {
-    Reader::<true>::read(bytes, notes).map_err(|flaw| flaw.in_text(bytes))
+    read::<true>(bytes, &ReadOptions::default(), notes)
+}
+
+/// Reads EDN or JSON, giving back what was read.
+pub(super) fn read<const JSON: bool>(
+    bytes: &[u8],
+    options: &ReadOptions,
+    notes: &mut Vec<String>,
+) -> Result<History, FormatError> {
+    Reader::<JSON>::read(bytes, options, notes).map_err(|flaw| flaw.in_text(bytes))
 }
 
 /// Writes EDN, one map a line, in order of time. Without times, every map gets time 0, which reads

@@ -6,12 +6,16 @@
 //! cell an open operation. Maps without a process pair with the newest open invocation of the same
 //! `:f`, and each such transaction is a session of its own: nothing says who issued it.
 
+use super::ReadOptions;
 use super::codes::key_table;
 use super::edn::{Flaw, Scan, Scanner};
 use super::jepsen_event::{Event, Phase, Process, scan_event};
 use super::jepsen_value::{Certainty, Values};
 use crate::{Builder, History, Interval, Status};
 use std::collections::HashMap;
+
+/// How much of a file is given back at a time: enough for the latest lists to stay.
+const RELEASED_AT_ONCE: usize = 8 << 20;
 
 /// Which clock the intervals are on.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -47,12 +51,12 @@ pub(crate) struct Reader<'a, const JSON: bool> {
 
 impl<'a, const JSON: bool> Reader<'a, JSON> {
     /// Reads a whole file.
-    pub fn read(bytes: &'a [u8], notes: &mut Vec<String>) -> Scan<History> {
+    pub fn read(bytes: &'a [u8], options: &ReadOptions, notes: &mut Vec<String>) -> Scan<History> {
         // A file is first taken to have times; the first map without one sends us back once.
-        let first = Self::new(bytes, Clock::Time).run()?;
+        let first = Self::new(bytes, Clock::Time).run(options)?;
         let (history, more) = match first {
             Some(done) => done,
-            None => match Self::new(bytes, Clock::Position).run()? {
+            None => match Self::new(bytes, Clock::Position).run(options)? {
                 Some(done) => done,
                 None => return Err(Flaw::new(0, "positions cannot be missing")),
             },
@@ -79,12 +83,19 @@ impl<'a, const JSON: bool> Reader<'a, JSON> {
     }
 
     /// One pass; nothing if a map has no time although the clock asks for it.
-    fn run(mut self) -> Scan<Option<(History, Vec<String>)>> {
+    fn run(mut self, options: &ReadOptions) -> Scan<Option<(History, Vec<String>)>> {
         let mut scanner = Scanner::<JSON>::at(self.bytes, 0);
         if self.bytes.starts_with(b"\xef\xbb\xbf") {
             scanner.pos = 3;
         }
+        let mut released = 0;
         loop {
+            if scanner.pos - released >= RELEASED_AT_ONCE {
+                // Values of open invocations, and lists to compare with, are read again if need be.
+                (options.release)(released..scanner.pos);
+                (options.progress)(scanner.pos as u64);
+                released = scanner.pos;
+            }
             match self.next_event(&mut scanner) {
                 Ok(None) => break,
                 Ok(Some(event)) if event.process == Process::Fault => self.fault_count += 1,

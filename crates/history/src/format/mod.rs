@@ -31,6 +31,7 @@ mod parquet_layout;
 mod parquet_pages;
 mod parquet_read;
 mod parquet_write;
+mod skip;
 mod text;
 
 pub use cobra::write as write_cobra;
@@ -106,8 +107,8 @@ pub fn read(sources: &[Source], options: &ReadOptions) -> Result<Loaded, FormatE
         Format::DbcopBincode => dbcop_bincode::read(bytes),
         Format::DbcopJson => dbcop_json::read(bytes),
         Format::DbcopHist => dbcop_hist::read(bytes),
-        Format::JepsenEdn => noted(format, |notes| jepsen::read_edn(bytes, notes)),
-        Format::JepsenJson => noted(format, |notes| jepsen::read_json(bytes, notes)),
+        Format::JepsenEdn => noted(format, |notes| jepsen::read::<false>(bytes, options, notes)),
+        Format::JepsenJson => noted(format, |notes| jepsen::read::<true>(bytes, options, notes)),
         Format::Isolde => noted(format, |notes| jsonl::read(bytes, notes)),
         Format::Parquet => noted(format, |notes| parquet::read(bytes, notes)),
     }?;
