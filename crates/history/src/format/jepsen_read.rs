@@ -14,8 +14,12 @@ use super::jepsen_value::{Certainty, Values};
 use crate::{Builder, History, Interval, Status};
 use std::collections::HashMap;
 
-/// How much of a file is given back at a time: enough for the latest lists to stay.
+/// How much of a file is given back at a time.
 const RELEASED_AT_ONCE: usize = 8 << 20;
+/// How much stays: the latest lists are compared with the next ones.
+const KEPT: usize = 1 << 20;
+/// How many values on pages given back are read again before these are given back once more.
+const READ_AGAIN_MAX: u32 = 64;
 
 /// Which clock the intervals are on.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -47,6 +51,10 @@ pub(crate) struct Reader<'a, const JSON: bool> {
     fault_count: u64,
     orphan_count: u64,
     notes: Vec<String>,
+    /// The bytes before this were given back.
+    released: usize,
+    /// How often some of them were needed nevertheless.
+    read_again: u32,
 }
 
 impl<'a, const JSON: bool> Reader<'a, JSON> {
@@ -79,6 +87,8 @@ impl<'a, const JSON: bool> Reader<'a, JSON> {
             fault_count: 0,
             orphan_count: 0,
             notes: Vec::new(),
+            released: 0,
+            read_again: 0,
         }
     }
 
@@ -88,14 +98,8 @@ impl<'a, const JSON: bool> Reader<'a, JSON> {
         if self.bytes.starts_with(b"\xef\xbb\xbf") {
             scanner.pos = 3;
         }
-        let mut released = 0;
         loop {
-            if scanner.pos - released >= RELEASED_AT_ONCE {
-                // Values of open invocations, and lists to compare with, are read again if need be.
-                (options.release)(released..scanner.pos);
-                (options.progress)(scanner.pos as u64);
-                released = scanner.pos;
-            }
+            self.give_back(scanner.pos, options);
             match self.next_event(&mut scanner) {
                 Ok(None) => break,
                 Ok(Some(event)) if event.process == Process::Fault => self.fault_count += 1,
@@ -116,7 +120,7 @@ impl<'a, const JSON: bool> Reader<'a, JSON> {
                 Err(flaw) => return Err(flaw),
             }
         }
-        self.finish().map(Some)
+        self.finish(options).map(Some)
     }
 
     /// The next map, looking through one enclosing vector.
@@ -243,8 +247,25 @@ impl<'a, const JSON: bool> Reader<'a, JSON> {
         }
     }
 
+    /// Gives back the pages behind `pos`, now and then.
+    #[inline]
+    fn give_back(&mut self, pos: usize, options: &ReadOptions) {
+        if self.read_again >= READ_AGAIN_MAX {
+            (options.release)(0..self.released);
+            self.read_again = 0;
+        }
+        if pos - self.released >= RELEASED_AT_ONCE + KEPT {
+            let end = self.released + RELEASED_AT_ONCE;
+            (options.release)(self.released..end);
+            (options.progress)(end as u64);
+            self.released = end;
+        }
+    }
+
     fn fill(&mut self, event: &Event<'a>, value: Option<usize>, how: Certainty) -> Scan<()> {
-        let mut scanner = Scanner::<JSON>::at(self.bytes, value.unwrap_or(event.at));
+        let at = value.unwrap_or(event.at);
+        self.read_again += u32::from(at < self.released);
+        let mut scanner = Scanner::<JSON>::at(self.bytes, at);
         let (values, builder) = (&mut self.values, &mut self.builder);
         values.operation(builder, &mut scanner, event, value.is_some(), how)
     }
@@ -297,7 +318,7 @@ impl<'a, const JSON: bool> Reader<'a, JSON> {
             .map_err(|error| Flaw::new(event.at, error.to_string()))
     }
 
-    fn finish(mut self) -> Scan<(History, Vec<String>)> {
+    fn finish(mut self, options: &ReadOptions) -> Scan<(History, Vec<String>)> {
         let mut open: Vec<Open<'a>> = self.open.drain().map(|(_, open)| open).collect();
         open.append(&mut self.nameless);
         open.sort_by_key(|open| open.event.at);
@@ -305,6 +326,7 @@ impl<'a, const JSON: bool> Reader<'a, JSON> {
             let ops_start = self.builder.ops.len();
             self.fill(&open.event, open.event.value, Certainty::Attempted)?;
             self.close(open, Status::Indeterminate, Interval::NEVER, ops_start)?;
+            self.give_back(self.released, options);
         }
         if self.event_count == 0 && self.notes.is_empty() {
             self.notes.push("the file holds no operation".into());
