@@ -15,10 +15,29 @@ use std::io::{self, Write};
 /// A line to write.
 #[derive(Clone, Copy)]
 struct Line {
+    /// Its time, if the history has times; [`Interval::NEVER`] for what was not heard of again.
     order: i64,
-    time: i64,
     txn: TxnId,
     completion: bool,
+}
+
+/// The lines in order.
+struct Lines {
+    lines: Vec<Line>,
+    /// The last time of all, or nothing if the history has no times.
+    last: Option<i64>,
+}
+
+impl Lines {
+    /// The time to write for a line.
+    fn time(&self, history: &History, line: &Line) -> i64 {
+        let unheard = || history.status(line.txn) == Status::Indeterminate;
+        match self.last {
+            None => 0,
+            Some(last) if line.completion && unheard() => last,
+            Some(_) => line.order,
+        }
+    }
 }
 
 /// Writes all lines.
@@ -32,11 +51,12 @@ pub(crate) fn write<const JSON: bool>(
     if JSON {
         text.push(b'[');
     }
-    for (index, line) in lines.iter().enumerate() {
+    for (index, line) in lines.lines.iter().enumerate() {
         if JSON && index > 0 {
             text.extend_from_slice(b",\n");
         }
-        write_line::<JSON>(history, &mut text, line, index as u64)?;
+        let time = lines.time(history, line);
+        write_line::<JSON>(history, &mut text, line, time, index as u64)?;
         if !JSON {
             text.push(b'\n');
         }
@@ -59,23 +79,17 @@ fn cannot<T>(what: String) -> Result<T, WriteError> {
 }
 
 /// The lines in order; within a session invocations and completions alternate.
-fn lines(history: &History) -> Result<Vec<Line>, WriteError> {
+fn lines(history: &History) -> Result<Lines, WriteError> {
     let mut lines = Vec::with_capacity(2 * history.txn_count());
     for session in history.sessions() {
         session_lines(history, session, &mut lines)?;
     }
     // Stable, so that what a session did at one time stays in its order.
     lines.sort_by_key(|line| line.order);
-    if history.has_intervals() {
-        let known = |line: &&Line| line.time != Interval::NEVER;
-        let last = lines.iter().filter(known).map(|line| line.time).max();
-        for line in &mut lines {
-            if line.completion && history.status(line.txn) == Status::Indeterminate {
-                line.time = last.unwrap_or(0);
-            }
-        }
-    }
-    Ok(lines)
+    let known = |line: &&Line| line.order != Interval::NEVER;
+    let last = lines.iter().rev().find(known).map_or(0, |line| line.order);
+    let last = history.has_intervals().then_some(last);
+    Ok(Lines { lines, last })
 }
 
 fn session_lines(
@@ -99,9 +113,9 @@ fn session_lines(
         }
         // Without times, round after round: every session's first transaction, then the second.
         let place = 2 * place as i64;
-        let (start, end, time) = match history.interval(txn) {
-            Some(interval) => (interval.start, interval.end, None),
-            None => (place, place + 1, Some(0)),
+        let (start, end) = match history.interval(txn) {
+            Some(interval) => (interval.start, interval.end),
+            None => (place, place + 1),
         };
         let end = if unknown { Interval::NEVER } else { end };
         if start < now || end < start {
@@ -114,7 +128,6 @@ fn session_lines(
         for (order, completion) in [(start, false), (end, true)] {
             lines.push(Line {
                 order,
-                time: time.unwrap_or(order),
                 txn,
                 completion,
             });
@@ -172,6 +185,7 @@ fn write_line<const JSON: bool>(
     history: &History,
     text: &mut Vec<u8>,
     line: &Line,
+    time: i64,
     index: u64,
 ) -> io::Result<()> {
     let row = history.txn(line.txn);
@@ -193,7 +207,6 @@ fn write_line<const JSON: bool>(
         write_op::<JSON>(history, text, op, line.completion)?;
     }
     let process = history.session_label(row.session);
-    let time = line.time;
     if JSON {
         write!(
             text,
