@@ -17,11 +17,12 @@ mod measure;
 mod plot;
 
 use history::Level;
-use history::format::{self, Format, ReadOptions, Source};
+use history::format::{self, ReadOptions, Source};
 use measure::{Cost, Failure, Scratch};
 use plot::Line;
 use std::path::Path;
-use workload::{Benchmark, Config};
+use std::process::Command;
+use workload::Benchmark;
 
 const LEVEL: Level = Level::StrictSerializable;
 const RUNS: usize = 3;
@@ -33,7 +34,14 @@ struct Peer {
     start: f64,
 }
 
+/// Names the file that this program, started by itself, has to read.
+const READ: &str = "ISOLDE_BENCH_READ";
+
 fn main() -> Result<(), Failure> {
+    if let Ok(file) = std::env::var(READ) {
+        println!("{}", read_seconds(Path::new(&file))?);
+        return Ok(());
+    }
     let sizes = measure::numbers("ISOLDE_BENCH_SIZES", &[10_000, 100_000, 1_000_000])?;
     let concurrencies = measure::numbers("ISOLDE_BENCH_SESSIONS", &[10, 100, 10_000])?;
     let scratch = Scratch::new("lists")?;
@@ -59,7 +67,7 @@ fn main() -> Result<(), Failure> {
         let mut theirs = Line::new(format!("peer, {concurrency} processes"));
         for &size in &sizes {
             let megabytes = write(size, concurrency, &file)?;
-            let read = read_seconds(&file)?;
+            let read = read_apart(&file)?;
             let cost = best(&file)?;
             ours.points.push((size as f64, cost.cpu_seconds));
             let (cpu, peak) = (cost.cpu_seconds, cost.peak_mebibytes);
@@ -89,13 +97,37 @@ fn main() -> Result<(), Failure> {
 
 /// Writes a history and says how many megabytes it has.
 fn write(txns: u64, concurrency: u64, file: &Path) -> Result<f64, Failure> {
-    let config = Config {
-        sessions: concurrency.min(txns).try_into()?,
-        ..Benchmark::ListAppend.config()
-    };
-    let history = measure::history(&config, txns)?;
-    measure::write_as(&history, Format::JepsenEdn, file)?;
+    let sessions = concurrency.min(txns);
+    let (sessions, txns) = (sessions.to_string(), (txns / sessions).to_string());
+    let words = [
+        "generate",
+        "--shape",
+        Benchmark::ListAppend.name(),
+        "--to",
+        "jepsen-edn",
+    ];
+    let mut arguments: Vec<String> = words.map(str::to_string).to_vec();
+    arguments.extend([
+        "--sessions".into(),
+        sessions,
+        "--txns".into(),
+        txns,
+        "--output".into(),
+    ]);
+    arguments.push(file.display().to_string());
+    // Not in this process: what it holds counts as the peak of every process it starts.
+    let cost = measure::run(env!("CARGO_BIN_EXE_isolde"), &arguments)?;
+    if cost.code != Some(0) {
+        return Err(format!("{arguments:?} ended with {:?}", cost.code).into());
+    }
     Ok(std::fs::metadata(file)?.len() as f64 / 1e6)
+}
+
+/// What [`read_seconds`] says in a process of its own.
+fn read_apart(file: &Path) -> Result<f64, Failure> {
+    let mut command = Command::new(std::env::current_exe()?);
+    let output = command.env(READ, file).output()?;
+    Ok(String::from_utf8(output.stdout)?.trim().parse()?)
 }
 
 /// The CPU seconds of this thread for reading the file, or those of the clock.

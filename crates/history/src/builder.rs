@@ -1,12 +1,13 @@
 //! Builds a [`History`], one transaction after another, in any order of sessions.
 
 use crate::history::{Lists, Ops, Txn};
-use crate::shared_lists::SharedLists;
+use crate::shared_lists::{NumberHasher, SharedLists};
 use crate::{
     History, Interval, KeyId, KeyTable, Op, SessionId, Status, Value, ValueCode, ValueTable,
 };
 use std::collections::HashMap;
 use std::fmt;
+use std::hash::BuildHasherDefault;
 
 /// A history larger than the columns can number.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -29,7 +30,7 @@ const TXNS_MAX: usize = 2_147_483_000;
 /// Collects transactions and numbers them session by session at the end.
 #[derive(Default, Debug)]
 pub struct Builder {
-    session_ids: HashMap<i64, u32>,
+    session_ids: HashMap<i64, u32, BuildHasherDefault<NumberHasher>>,
     session_labels: Vec<i64>,
     txns: Vec<Txn>,
     intervals: Vec<Interval>,

@@ -148,6 +148,11 @@ impl Hasher for NumberHasher {
     }
 
     #[inline]
+    fn write_i64(&mut self, number: i64) {
+        self.write_u64(number as u64);
+    }
+
+    #[inline]
     fn write_u64(&mut self, number: u64) {
         let product =
             u128::from(self.0 ^ number ^ 0x51_7c_c1_b7).wrapping_mul(0x9e37_79b9_7f4a_7c15);

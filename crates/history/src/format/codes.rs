@@ -44,6 +44,9 @@ impl Codes {
     #[inline]
     pub fn scan<const JSON: bool>(&mut self, scanner: &mut Scanner<'_, JSON>) -> Scan<ValueCode> {
         scanner.space()?;
+        if let Some(number) = scanner.unsigned() {
+            return Ok(self.int(number.into()));
+        }
         let start = scanner.pos;
         match scanner.atom()? {
             Atom::Int(number) => Ok(self.int(number)),

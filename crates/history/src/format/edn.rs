@@ -230,6 +230,28 @@ impl<'a, const JSON: bool> Scanner<'a, JSON> {
         &self.bytes[start..self.pos]
     }
 
+    /// Reads an unsigned integer of at most 18 digits; none, and nothing consumed, if there is
+    /// anything else.
+    #[inline]
+    pub fn unsigned(&mut self) -> Option<u64> {
+        let mut at = self.pos;
+        let mut number = 0u64;
+        while let Some(&byte) = self.bytes.get(at) {
+            let digit = byte.wrapping_sub(b'0');
+            if digit > 9 {
+                let ends = CLASS[byte as usize] & DELIMITER != 0;
+                if !ends || at == self.pos || at - self.pos > 18 {
+                    return None;
+                }
+                self.pos = at;
+                return Some(number);
+            }
+            number = number.wrapping_mul(10).wrapping_add(digit.into());
+            at += 1;
+        }
+        None
+    }
+
     /// Reads one atom, or consumes the opening bracket of a collection. A tag before a value is
     /// dropped if the value is a collection and kept as text otherwise.
     #[inline]

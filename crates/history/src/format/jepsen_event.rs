@@ -139,6 +139,9 @@ fn scan_phase<const JSON: bool>(scanner: &mut Scanner<'_, JSON>) -> Scan<Phase> 
 
 fn scan_process<const JSON: bool>(scanner: &mut Scanner<'_, JSON>) -> Scan<Process> {
     let start = scanner.pos;
+    if let Some(number) = scanner.unsigned() {
+        return Ok(Process::Client(number as i64));
+    }
     Ok(match scanner.atom()? {
         Atom::Int(number) => match i64::try_from(number) {
             Ok(number) => Process::Client(number),
@@ -159,6 +162,12 @@ fn integer<T: TryFrom<i128>, const JSON: bool>(
     name: &str,
 ) -> Scan<Option<T>> {
     let at = scanner.pos;
+    if let Some(number) = scanner.unsigned()
+        && let Ok(number) = T::try_from(i128::from(number))
+    {
+        return Ok(Some(number));
+    }
+    scanner.pos = at;
     match scanner.atom()? {
         Atom::Nil => Ok(None),
         Atom::Int(number) => match T::try_from(number) {

@@ -11,8 +11,10 @@ use super::codes::key_table;
 use super::edn::{Flaw, Scan, Scanner};
 use super::jepsen_event::{Event, Phase, Process, scan_event};
 use super::jepsen_value::{Certainty, Values};
+use crate::shared_lists::NumberHasher;
 use crate::{Builder, History, Interval, Status};
 use std::collections::HashMap;
+use std::hash::BuildHasherDefault;
 
 /// How much of a file is given back at a time.
 const RELEASED_AT_ONCE: usize = 8 << 20;
@@ -43,7 +45,7 @@ pub(crate) struct Reader<'a, const JSON: bool> {
     clock: Clock,
     builder: Builder,
     values: Values,
-    open: HashMap<i64, Open<'a>>,
+    open: HashMap<i64, Open<'a>, BuildHasherDefault<NumberHasher>>,
     nameless: Vec<Open<'a>>,
     event_count: u64,
     txn_number: u64,
@@ -79,7 +81,7 @@ impl<'a, const JSON: bool> Reader<'a, JSON> {
             clock,
             builder: Builder::new(),
             values: Values::default(),
-            open: HashMap::new(),
+            open: HashMap::default(),
             nameless: Vec::new(),
             event_count: 0,
             txn_number: 0,
