@@ -2,9 +2,10 @@
 //!
 //! Steps: transactions become *ready* when those before them in their session, or by the clock, are
 //! placed. A ready reader whose counters have the right values is placed at once, since it changes
-//! nothing. Otherwise some ready increments are chosen that sum up to what a ready reader lacks;
-//! if no such choice is found for any, the increment that ended first is placed. Transactions that
-//! may not have committed are placed only where a reader lacks their increments.
+//! nothing; then one that read the right values and increments some. Otherwise some ready
+//! increments are chosen that sum up to what a ready reader lacks; if no such choice is found for
+//! any, the increment that ended first is placed. Transactions that may not have committed are
+//! placed only where a reader lacks their increments.
 //!
 //! A guess: nothing here is proved, and only counters are looked at. Cost: transactions times those
 //! ready at a time, which are few where there are times or sessions.
@@ -105,7 +106,7 @@ impl Guess<'_> {
     fn run(mut self) -> Option<Vec<TxnId>> {
         loop {
             self.admit();
-            if self.place_matching() {
+            if self.place_matching() || self.place_matching_update() {
                 continue;
             }
             let is_done = |txn: &TxnId| !self.is_certain(*txn);
@@ -172,6 +173,20 @@ impl Guess<'_> {
                 && self.is_next(txn)
         };
         let found = self.ready.iter().find(fits).copied();
+        found.inspect(|&txn| self.place(txn)).is_some()
+    }
+
+    /// Places a committed transaction that has read the right values and increments some: the next
+    /// increment of another one might make its reads wrong.
+    fn place_matching_update(&mut self) -> bool {
+        let fits = |&&txn: &&TxnId| {
+            self.is_certain(txn)
+                && !self.deeds[txn.index()].reads.is_empty()
+                && self.matches(txn)
+                && self.is_next(txn)
+        };
+        let fitting = self.ready.iter().filter(fits).copied();
+        let found = fitting.min_by_key(|&txn| end(self.history, txn));
         found.inspect(|&txn| self.place(txn)).is_some()
     }
 

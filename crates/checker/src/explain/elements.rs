@@ -156,20 +156,26 @@ impl Words<'_> {
                 self.sight(ops[0], "without", ops[3]),
                 self.sight(ops[2], "without", ops[1])
             ),
-            (AnomalyKind::ImpossibleCount, 1, _) => format!(
-                "{} did {}, but what it must have seen and what else it can have seen do not sum \
-                 up to that.",
-                owner(0),
-                text(0)
-            ),
-            (AnomalyKind::ImpossibleCount, 2, _) => format!(
-                "{} did {}, and {}, which had to see no less, did {}.",
-                owner(0),
-                text(0),
-                owner(1),
-                text(1)
-            ),
+            (AnomalyKind::ImpossibleCount, ..) => self.of_count(ops),
             _ => kind.row().meaning.to_string(),
+        }
+    }
+
+    /// Reads of a counter that no increments explain; the last one is wrong.
+    fn of_count(&self, ops: &[OpId]) -> String {
+        let did = |op: OpId| format!("{} did {}", self.owner(op), self.history.op_text(op));
+        match *ops {
+            [read] => format!(
+                "{}, but what it must have seen and what else it can have seen do not sum up to \
+                 that.",
+                did(read)
+            ),
+            [earlier, read] => format!(
+                "{} and {}, which had to see no less.",
+                did(earlier),
+                did(read)
+            ),
+            _ => AnomalyKind::ImpossibleCount.row().meaning.to_string(),
         }
     }
 
