@@ -5,7 +5,7 @@ use super::kinds;
 use super::kinds::{Class, Scope};
 use crate::observe::{Link, Observed};
 use crate::strong::classify;
-use history::{AnomalyKind, Edge, EdgeKind, KeyId, OpId, OpKind, Reason, TxnId};
+use history::{AnomalyKind, Edge, EdgeKind, KeyId, OpId, OpKind, TxnId};
 
 /// A cycle of the graph as edges between transactions. It begins with an edge that leaves one.
 pub fn edges(graph: &Graph<'_>, cycle: &[u32]) -> Vec<Edge> {
@@ -39,7 +39,7 @@ pub fn edges(graph: &Graph<'_>, cycle: &[u32]) -> Vec<Edge> {
                 edge.key = Some(op_key(known.from_op));
                 edge.from_op = Some(known.from_op);
                 edge.to_op = Some(known.to_op);
-                edge.because = Some(Reason::List { read: known.read });
+                edge.because = Some(known.reason());
             }
             WR => {
                 edge.key = Some(op_key(read));

@@ -11,10 +11,11 @@
 //!
 //! Why nothing else is said about registers: that a transaction overwrote the version it read (writes
 //! follow reads) is no fact. Where it is not so, another cycle closes (wr, ww), so a level may be
-//! violated either way, but not by the cycle one would name.
+//! violated either way, but not by the cycle one would name. Orders of registers that are taken for
+//! granted on request are ww edges, but no rw edges follow from them here.
 
 use super::graph::{Graph, INNER, RW};
-use crate::observe::{Link, Observed};
+use crate::observe::{KnownOrder, Link, Observed};
 use crate::strong::versions::Writes;
 use history::{OpId, TxnId};
 
@@ -53,7 +54,8 @@ impl<'a> Gaps<'a> {
         };
         let taken = |txn: TxnId| observed.taken[txn.index()];
         for known in &observed.known {
-            if !taken(known.from) || !taken(known.to) || known.from == known.to {
+            let counts = taken(known.from) && taken(known.to) && known.from != known.to;
+            if !counts || known.after != KnownOrder::LISTED {
                 continue;
             }
             let (from, to) = (known.from_op.0, known.to.0);
