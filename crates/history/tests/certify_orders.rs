@@ -230,7 +230,8 @@ fn list_reads_bind_the_order_even_at_read_uncommitted() {
 
 #[test]
 fn kinds_without_certificates_are_refused() {
-    assert!(reason("add(x,1)", Level::Causal, &[0], &[]).contains("sets or counters"));
+    let reason = reason("add(x,1) ; w(x,1)", Level::Causal, &[0, 1], &[]);
+    assert!(reason.contains("different datatypes"), "{reason}");
     let unknown = LevelResult {
         level: Level::Causal,
         verdict: Verdict::Unknown("time".into()),
