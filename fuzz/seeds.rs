@@ -54,6 +54,12 @@ fn main() -> std::io::Result<()> {
                 }
                 _ => write(&history, format, &mut written).is_ok(),
             };
+            if done && format == Format::JepsenStore {
+                // The first block is a stream, of type 4: its data behind a header of 28 bytes.
+                let length = u64::from_be_bytes(written[18..26].try_into().expect("8 bytes"));
+                let data = &written[18 + 28..18 + length as usize];
+                keep(target, 1000 + seed, &[&[4], data].concat())?;
+            }
             if done {
                 keep(target, seed, &written)?;
                 keep("detect", 100 * seed + format as u64, &written)?;

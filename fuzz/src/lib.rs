@@ -2,8 +2,10 @@
 //! on time and memory catch what hangs or allocates wildly.
 
 mod plain;
+mod sealed;
 mod small;
 
+pub use sealed::sealed_store;
 pub use small::{FORMATS, seed_bytes, small_history};
 
 use history::certificate::{from_json, to_json};
@@ -38,6 +40,17 @@ pub fn one_file(bytes: &[u8], format: Format) {
     let second = read(&[source], format).expect("what was written can be read");
     let kept = Kept::by(format, &first);
     assert_eq!(plain(&first, kept), plain(&second, kept));
+}
+
+/// As [`one_file`], for Jepsen's files. Bytes that do not begin like one are the data of its
+/// history's block, whose type is the first byte; the checksums around it are right.
+pub fn jepsen_store(bytes: &[u8]) {
+    match bytes.split_first() {
+        Some((&kind, data)) if kind <= 5 => {
+            one_file(&sealed_store(kind, data), Format::JepsenStore)
+        }
+        _ => one_file(bytes, Format::JepsenStore),
+    }
 }
 
 /// Cuts bytes into files of a directory: each file ends at the bytes `/F`.

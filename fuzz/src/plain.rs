@@ -27,7 +27,10 @@ impl Kept {
         // Numbers near the end of their range leave no room for fresh ones.
         let room = labels.last().is_none_or(|&last| last < UNLABELLED / 2);
         let renumbers = matches!(format, Format::Text | Format::Cobra);
-        let jepsen = matches!(format, Format::JepsenEdn | Format::JepsenJson);
+        let jepsen = matches!(
+            format,
+            Format::JepsenEdn | Format::JepsenJson | Format::JepsenStore
+        );
         Kept {
             txn_labels: !renumbers || (unique && room),
             session_order: !jepsen,

@@ -4,7 +4,7 @@ use history::format::Format;
 use history::{Builder, History, Interval, Op, OpKind, Status, Value, ValueCode};
 
 /// The formats by the names of their targets.
-pub const FORMATS: [(&str, Format); 10] = [
+pub const FORMATS: [(&str, Format); 11] = [
     ("text", Format::Text),
     ("awdit", Format::Awdit),
     ("cobra", Format::Cobra),
@@ -13,6 +13,7 @@ pub const FORMATS: [(&str, Format); 10] = [
     ("dbcop_hist", Format::DbcopHist),
     ("jepsen_edn", Format::JepsenEdn),
     ("jepsen_json", Format::JepsenJson),
+    ("jepsen_store", Format::JepsenStore),
     ("isolde", Format::Isolde),
     ("parquet", Format::Parquet),
 ];

@@ -2,6 +2,7 @@
 
 use super::cobra;
 use super::compress::is_compressed;
+use super::store;
 use super::{Format, FormatError, Place, Source, empty, quote};
 
 /// How much of a file is looked at.
@@ -31,6 +32,9 @@ pub fn detect(sources: &[Source]) -> Result<Format, FormatError> {
     }
     if bytes.starts_with(b"PAR1") {
         return Ok(Format::Parquet);
+    }
+    if store::is_store(bytes) {
+        return Ok(Format::JepsenStore);
     }
     let head = &bytes[..bytes.len().min(HEAD)];
     if head.len() > DBCOP_EMPTY && head.iter().all(|&byte| byte == 0) {
@@ -185,7 +189,7 @@ fn unknown(head: &[u8]) -> FormatError {
     )
     .hint(
         "looked for PolySI text r(key,value,session,txn), AWDIT text `r key value`, Cobra logs, \
-         dbcop bincode, JSON and [x:=1 y==2], Jepsen EDN {:type …} and JSON {\"type\": …}, \
+         dbcop bincode, JSON and [x:=1 y==2], Jepsen EDN {:type …}, JSON {\"type\": …} and test.jepsen, \
          Isolde JSON lines and Parquet; name the format if it is one of these",
     )
 }

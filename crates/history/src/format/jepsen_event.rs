@@ -49,10 +49,7 @@ pub(crate) struct Event<'a> {
 }
 
 /// Reads the map whose `{` was consumed at `at`.
-pub(crate) fn scan_event<'a, const JSON: bool>(
-    scanner: &mut Scanner<'a, JSON>,
-    at: usize,
-) -> Scan<Event<'a>> {
+fn scan_event<'a, const JSON: bool>(scanner: &mut Scanner<'a, JSON>, at: usize) -> Scan<Event<'a>> {
     let mut phase = None;
     let mut event = Event {
         at,
@@ -70,10 +67,14 @@ pub(crate) fn scan_event<'a, const JSON: bool>(
         scanner.space()?;
         match key {
             b"type" => phase = Some(scan_phase(scanner)?),
-            b"f" => event.f = word(scanner)?,
+            b"f" => event.f = function(scanner)?,
             b"process" => event.process = scan_process(scanner)?,
             b"time" => event.time = integer(scanner, "time")?,
-            b"index" => event.index = integer(scanner, "index")?,
+            // Jepsen gives operations outside of a history the index -1.
+            b"index" => {
+                let index: Option<i128> = integer(scanner, "index")?;
+                event.index = index.and_then(|index| index.try_into().ok());
+            }
             b"isolde/label" => event.label = Some(integer(scanner, "isolde/label")?),
             b"value" => {
                 event.value = Some(scanner.pos);
@@ -118,6 +119,57 @@ pub(crate) fn word<'a, const JSON: bool>(scanner: &mut Scanner<'a, JSON>) -> Sca
         }
         _ => Err(scanner.unexpected("a keyword such as :txn")),
     }
+}
+
+/// The `:f` of a map: a word, or for what a nemesis does, anything at all.
+fn function<'a, const JSON: bool>(scanner: &mut Scanner<'a, JSON>) -> Scan<&'a [u8]> {
+    let start = scanner.pos;
+    match scanner.peek() {
+        Some(byte) if byte == b'"' || byte == b':' || byte.is_ascii_alphabetic() => word(scanner),
+        _ => {
+            scanner.skip()?;
+            Ok(&scanner.bytes[start..scanner.pos])
+        }
+    }
+}
+
+/// The next map of a file, looking through one enclosing vector if it is the first.
+#[inline]
+pub(crate) fn next_event<'a, const JSON: bool>(
+    scanner: &mut Scanner<'a, JSON>,
+    is_first: bool,
+) -> Scan<Option<Event<'a>>> {
+    scanner.space()?;
+    let mut at = scanner.pos;
+    match scanner.peek() {
+        Some(b'[' | b'(') if is_first => {
+            scanner.pos += 1;
+            scanner.space()?;
+            at = scanner.pos;
+        }
+        _ => {}
+    }
+    match scanner.peek() {
+        None => return Ok(None),
+        Some(b']' | b')') => {
+            scanner.pos += 1;
+            scanner.space()?;
+            return match scanner.peek() {
+                None => Ok(None),
+                Some(_) => Err(scanner.unexpected("the end of the file after the operations")),
+            };
+        }
+        Some(b'#') if !JSON => {
+            scanner.token();
+            scanner.space()?;
+        }
+        _ => {}
+    }
+    if !scanner.accept(b'{')? {
+        let flaw = scanner.unexpected("an operation map `{`");
+        return Err(flaw.hint("a Jepsen history is a sequence of maps, or one vector of them"));
+    }
+    scan_event(scanner, at).map(Some)
 }
 
 fn scan_phase<const JSON: bool>(scanner: &mut Scanner<'_, JSON>) -> Scan<Phase> {

@@ -9,7 +9,7 @@
 use super::ReadOptions;
 use super::codes::key_table;
 use super::edn::{Flaw, Scan, Scanner};
-use super::jepsen_event::{Event, Phase, Process, scan_event};
+use super::jepsen_event::{Event, Phase, Process, next_event};
 use super::jepsen_value::{Certainty, Values};
 use crate::shared_lists::NumberHasher;
 use crate::{Builder, History, Interval, Status};
@@ -52,6 +52,7 @@ pub(crate) struct Reader<'a, const JSON: bool> {
     nameless_count: i64,
     fault_count: u64,
     orphan_count: u64,
+    strange_count: u64,
     notes: Vec<String>,
     /// The bytes before this were given back.
     released: usize,
@@ -88,6 +89,7 @@ impl<'a, const JSON: bool> Reader<'a, JSON> {
             nameless_count: 0,
             fault_count: 0,
             orphan_count: 0,
+            strange_count: 0,
             notes: Vec::new(),
             released: 0,
             read_again: 0,
@@ -102,7 +104,8 @@ impl<'a, const JSON: bool> Reader<'a, JSON> {
         }
         loop {
             self.give_back(scanner.pos, options);
-            match self.next_event(&mut scanner) {
+            let is_first = self.event_count == 0 && self.fault_count == 0;
+            match next_event(&mut scanner, is_first) {
                 Ok(None) => break,
                 Ok(Some(event)) if event.process == Process::Fault => self.fault_count += 1,
                 Ok(Some(event)) => {
@@ -123,41 +126,6 @@ impl<'a, const JSON: bool> Reader<'a, JSON> {
             }
         }
         self.finish(options).map(Some)
-    }
-
-    /// The next map, looking through one enclosing vector.
-    fn next_event(&mut self, scanner: &mut Scanner<'a, JSON>) -> Scan<Option<Event<'a>>> {
-        scanner.space()?;
-        let mut at = scanner.pos;
-        match scanner.peek() {
-            Some(b'[' | b'(') if self.event_count == 0 && self.fault_count == 0 => {
-                scanner.pos += 1;
-                scanner.space()?;
-                at = scanner.pos;
-            }
-            _ => {}
-        }
-        match scanner.peek() {
-            None => return Ok(None),
-            Some(b']' | b')') => {
-                scanner.pos += 1;
-                scanner.space()?;
-                return match scanner.peek() {
-                    None => Ok(None),
-                    Some(_) => Err(scanner.unexpected("the end of the file after the operations")),
-                };
-            }
-            Some(b'#') if !JSON => {
-                scanner.token();
-                scanner.space()?;
-            }
-            _ => {}
-        }
-        if !scanner.accept(b'{')? {
-            let flaw = scanner.unexpected("an operation map `{`");
-            return Err(flaw.hint("a Jepsen history is a sequence of maps, or one vector of them"));
-        }
-        scan_event(scanner, at).map(Some)
     }
 
     fn take(&mut self, event: Event<'a>) -> Scan<()> {
@@ -190,6 +158,12 @@ impl<'a, const JSON: bool> Reader<'a, JSON> {
             number: self.txn_number,
         };
         self.txn_number += 1;
+        if event.f == b"read"
+            && let Some(at) = event.value
+        {
+            self.values
+                .note_asked(&mut Scanner::<JSON>::at(self.bytes, at));
+        }
         let Process::Client(process) = event.process else {
             self.nameless.push(open);
             return Ok(());
@@ -217,7 +191,12 @@ impl<'a, const JSON: bool> Reader<'a, JSON> {
         } else {
             let event_for = invocation.unwrap_or(&event);
             self.fill(event_for, event_for.value, Certainty::Attempted)?;
-            self.merge_results(&event, ops_start);
+            if !self.values.is_strange {
+                self.merge_results(&event, ops_start);
+            }
+        }
+        if self.leave_out_strange() {
+            return Ok(());
         }
         let open = open.unwrap_or_else(|| {
             self.orphan_count += 1;
@@ -230,6 +209,13 @@ impl<'a, const JSON: bool> Reader<'a, JSON> {
             }
         });
         self.close(&open, status, end, ops_start)
+    }
+
+    /// Whether the operation just read is none on data. Such a one is not a transaction.
+    fn leave_out_strange(&mut self) -> bool {
+        let is_strange = std::mem::take(&mut self.values.is_strange);
+        self.strange_count += u64::from(is_strange);
+        is_strange
     }
 
     /// Operations of an `:ok`: the completion's value, or the invocation's where it has none.
@@ -277,6 +263,7 @@ impl<'a, const JSON: bool> Reader<'a, JSON> {
     fn merge_results(&mut self, event: &Event<'a>, ops_start: usize) {
         let asked_end = self.builder.ops.len();
         let read = self.fill(event, event.value, Certainty::Attempted);
+        self.values.is_strange = false;
         let ops = &mut self.builder.ops;
         let count = asked_end - ops_start;
         let same = read.is_ok()
@@ -327,11 +314,19 @@ impl<'a, const JSON: bool> Reader<'a, JSON> {
         for open in &open {
             let ops_start = self.builder.ops.len();
             self.fill(&open.event, open.event.value, Certainty::Attempted)?;
+            if self.leave_out_strange() {
+                continue;
+            }
             self.close(open, Status::Indeterminate, Interval::NEVER, ops_start)?;
             self.give_back(self.released, options);
         }
         if self.event_count == 0 && self.notes.is_empty() {
             self.notes.push("the file holds no operation".into());
+        }
+        if self.builder.txn_count() == 0
+            && let Some(flaw) = self.values.first_strange.take()
+        {
+            return Err(flaw);
         }
         self.note_what_was_left_out();
         self.values.settle(&mut self.builder)?;
@@ -351,6 +346,12 @@ impl<'a, const JSON: bool> Reader<'a, JSON> {
                 "{} operations of the nemesis were skipped",
                 self.fault_count
             ));
+        }
+        if let Some(flaw) = &self.values.first_strange {
+            let count = self.strange_count;
+            let what = &flaw.problem;
+            self.notes
+                .push(format!("{count} operations were left out: {what}"));
         }
         if self.orphan_count > 0 {
             self.notes.push(format!(

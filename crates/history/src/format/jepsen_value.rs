@@ -5,7 +5,7 @@
 //! list, set, counter) is known only at the end: a read of nil looks the same on all of them.
 
 use super::codes::Codes;
-use super::edn::{Flaw, Scan, Scanner};
+use super::edn::{Atom, Flaw, Scan, Scanner};
 use super::jepsen_event::{Event, word};
 use super::list_text;
 use crate::{Builder, KeyId, Op, OpKind, ValueCode};
@@ -38,8 +38,14 @@ pub(crate) struct Values {
     pub keys: Codes,
     /// Values.
     pub values: Codes,
+    /// Whether the operation just read is none on data, such as one that creates a table.
+    pub is_strange: bool,
+    /// The first such operation, as an error in case there is no other kind.
+    pub first_strange: Option<Box<Flaw>>,
     elements: Vec<ValueCode>,
     has_plain: bool,
+    /// Whether plain operations are on one of several objects: `[key value]`.
+    is_independent: bool,
 }
 
 impl Values {
@@ -61,10 +67,14 @@ impl Values {
                     Ok(())
                 }
                 b"transfer" => Err(bank(event.at)),
-                _ => Err(Flaw::new(
+                b"write" | b"cas" | b"add" => Err(Flaw::new(
                     event.at,
                     "expected a `:value` in this operation, found none",
                 )),
+                _ => {
+                    self.strange(event);
+                    Ok(())
+                }
             };
         }
         if is_micro(scanner) || matches!(event.f, b"" | b"txn") {
@@ -88,20 +98,79 @@ impl Values {
                 .unexpected("a vector of micro-operations")
                 .hint("the :value of a transaction is like [[:append 1 2] [:r 3 nil]]"));
         }
+        let mut is_first = true;
         while !close_bracket(scanner)? {
-            if !open_bracket(scanner)? {
+            if open_bracket(scanner)? {
+                self.micro_op(builder, scanner, None, how)?;
+            } else if is_first {
+                return self.independent_txn(builder, scanner, how);
+            } else {
                 return Err(scanner.unexpected("a micro-operation `[` or `]`"));
             }
-            self.micro_op(builder, scanner, how)?;
+            is_first = false;
         }
         Ok(())
     }
 
-    #[inline]
+    /// A transaction on one of several independent sets of keys, `[key [micro …]]`, of which the
+    /// first bracket was read. Its keys are named `[key name]`.
+    #[cold]
+    fn independent_txn<const JSON: bool>(
+        &mut self,
+        builder: &mut Builder,
+        scanner: &mut Scanner<'_, JSON>,
+        how: Certainty,
+    ) -> Scan<()> {
+        let start = scanner.pos;
+        let one_of_two = |scanner: &Scanner<'_, JSON>| {
+            scanner
+                .unexpected("a vector of micro-operations")
+                .hint("the :value of a transaction is like [[:append 1 2] [:r 3 nil]]")
+        };
+        if !matches!(scanner.atom()?, Atom::Int(_) | Atom::Text(_)) {
+            scanner.pos = start;
+            return Err(one_of_two(scanner));
+        }
+        let object = scanner.text(start)?;
+        if open_bracket(scanner)? {
+            while !close_bracket(scanner)? {
+                if !open_bracket(scanner)? {
+                    return Err(scanner.unexpected("a micro-operation `[` or `]`"));
+                }
+                self.micro_op(builder, scanner, Some(&object), how)?;
+            }
+        } else if scanner.atom()? != Atom::Nil {
+            return Err(one_of_two(scanner));
+        }
+        match close_bracket(scanner)? {
+            true => Ok(()),
+            false => Err(scanner.unexpected("`]` after a key and its micro-operations")),
+        }
+    }
+
+    /// The key of a micro-operation, within the object if there are several.
+    #[inline(always)]
+    fn key<const JSON: bool>(
+        &mut self,
+        scanner: &mut Scanner<'_, JSON>,
+        object: Option<&str>,
+    ) -> Scan<KeyId> {
+        let Some(object) = object else {
+            return Ok(KeyId(self.keys.scan(scanner)?.0));
+        };
+        scanner.space()?;
+        let start = scanner.pos;
+        scanner.skip()?;
+        let name = format!("[{object} {}]", scanner.text(start)?);
+        Ok(KeyId(self.keys.text(&name).0))
+    }
+
+    #[inline(always)] // Twice: the caller without an object pays nothing for the one that has one.
     fn micro_op<const JSON: bool>(
         &mut self,
         builder: &mut Builder,
         scanner: &mut Scanner<'_, JSON>,
+        object: Option<&str>,
         how: Certainty,
     ) -> Scan<()> {
         scanner.space()?;
@@ -118,7 +187,7 @@ impl Values {
                     .hint("known are :r, :w, :append, :add and :inc"));
             }
         };
-        let key = KeyId(self.keys.scan(scanner)?.0);
+        let key = self.key(scanner, object)?;
         let (kind, value) = if kind == OpKind::Read {
             self.read_result(builder, scanner, key, how)?
         } else {
@@ -182,7 +251,18 @@ impl Values {
         event: &Event<'_>,
         how: Certainty,
     ) -> Scan<()> {
-        self.has_plain = true;
+        if !matches!(event.f, b"read" | b"write" | b"add" | b"cas" | b"transfer") {
+            self.strange(event);
+            return Ok(());
+        }
+        let mut key = THE_OBJECT;
+        let is_tuple = event.f != b"add" && self.is_tuple(scanner, event);
+        if is_tuple && open_bracket(scanner)? {
+            key = KeyId(self.keys.scan(scanner)?.0);
+            scanner.space()?;
+        } else {
+            self.has_plain = true;
+        }
         let (kind, value) = match event.f {
             b"read" if scanner.peek() == Some(b'{') => return Err(bank(scanner.pos)),
             b"read" => self.read_result(builder, scanner, THE_OBJECT, how)?,
@@ -192,21 +272,46 @@ impl Values {
                 let old = self.values.scan(scanner)?;
                 let observed = how == Certainty::Observed;
                 let old = if observed { old } else { ValueCode::UNKNOWN };
-                push(builder, OpKind::Read, THE_OBJECT, old);
+                push(builder, OpKind::Read, key, old);
                 (OpKind::Write, self.values.scan(scanner)?)
             }
-            b"transfer" => return Err(bank(event.at)),
-            other => {
-                let other = String::from_utf8_lossy(other);
-                return Err(Flaw::new(
-                    event.at,
-                    format!("operations of `:f :{other}` are not known"),
-                )
-                .hint("known are :txn with micro-operations, and :read, :write, :cas, :add"));
-            }
+            b"cas" => return Err(scanner.unexpected("the old and the new value of a :cas")),
+            _ => return Err(bank(event.at)),
         };
-        push(builder, kind, THE_OBJECT, value);
+        push(builder, kind, key, value);
         Ok(())
+    }
+
+    /// Takes note of an operation that is none on data.
+    #[cold]
+    fn strange(&mut self, event: &Event<'_>) {
+        self.is_strange = true;
+        if self.first_strange.is_none() {
+            let name = String::from_utf8_lossy(event.f);
+            let problem = format!("operations of `:f :{name}` are not known");
+            let known = "known are :txn with micro-operations, and :read, :write, :cas, :add";
+            self.first_strange = Some(Flaw::new(event.at, problem).hint(known));
+        }
+    }
+
+    /// Takes note of what a read was asked for: `[key nil]` is one of several registers.
+    pub fn note_asked<const JSON: bool>(&mut self, scanner: &mut Scanner<'_, JSON>) {
+        if self.is_independent {
+            return;
+        }
+        let nil: &[u8] = if JSON { b"null" } else { b"nil" };
+        let second = second_of_two(scanner);
+        self.is_independent = second.is_some_and(|second| second == nil);
+    }
+
+    /// Whether the value of a plain operation is a key and the value proper.
+    fn is_tuple<const JSON: bool>(&self, scanner: &Scanner<'_, JSON>, event: &Event<'_>) -> bool {
+        let second = second_of_two(&mut Scanner::<JSON>::at(scanner.bytes, scanner.pos));
+        match event.f {
+            b"write" => second.is_some(),
+            b"cas" => second.is_some_and(|second| matches!(second[0], b'[' | b'(')),
+            _ => self.is_independent && second.is_some(),
+        }
     }
 
     /// Decides what the object of the plain operations is, by what its reads returned.
@@ -305,8 +410,22 @@ fn push(builder: &mut Builder, kind: OpKind, key: KeyId, value: ValueCode) {
 #[cold]
 fn bank(at: usize) -> Box<Flaw> {
     Flaw::new(at, "this is a bank history (balances and :transfer)").hint(
-        "no isolation level is defined on balances; record the reads and writes of each account",
+        "no isolation level is defined on balances: `isolde elle-cli --model bank` checks them, or \
+         record the reads and writes of each account",
     )
+}
+
+/// The text of the second element of a vector of two.
+fn second_of_two<'a, const JSON: bool>(scanner: &mut Scanner<'a, JSON>) -> Option<&'a [u8]> {
+    if !open_bracket(scanner).ok()? {
+        return None;
+    }
+    scanner.skip().ok()?;
+    scanner.space().ok()?;
+    let start = scanner.pos;
+    scanner.skip().ok()?;
+    let second = &scanner.bytes[start..scanner.pos];
+    (close_bracket(scanner).ok()? && !second.is_empty()).then_some(second)
 }
 
 /// Whether the value at the scanner is a vector of micro-operations: `[[:r …` or `[["r", …`.

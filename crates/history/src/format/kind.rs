@@ -22,6 +22,8 @@ pub enum Format {
     JepsenEdn,
     /// Jepsen operations in JSON.
     JepsenJson,
+    /// Jepsen's `test.jepsen`: blocks of Fressian.
+    JepsenStore,
     /// Isolde's JSON lines.
     Isolde,
     /// Isolde's columns in Parquet.
@@ -43,7 +45,7 @@ const fn row(format: Format, name: &'static str, extensions: &'static [&'static 
 }
 
 /// In the order of the variants.
-const FORMATS: [FormatRow; 10] = [
+const FORMATS: [FormatRow; 11] = [
     row(Format::Text, "text", &["txt"]),
     row(Format::Awdit, "awdit", &["awdit"]),
     row(Format::Cobra, "cobra", &[]),
@@ -52,6 +54,7 @@ const FORMATS: [FormatRow; 10] = [
     row(Format::DbcopHist, "dbcop-hist", &["hist"]),
     row(Format::JepsenEdn, "jepsen-edn", &["edn"]),
     row(Format::JepsenJson, "jepsen-json", &["json"]),
+    row(Format::JepsenStore, "jepsen-store", &["jepsen"]),
     row(Format::Isolde, "isolde", &["jsonl", "ndjson", "isolde"]),
     row(Format::Parquet, "parquet", &["parquet"]),
 ];
@@ -87,8 +90,11 @@ impl Format {
     /// Whether the format keeps when transactions began and ended. Writing a history with times
     /// in one that does not loses the order of real time.
     pub fn holds_times(self) -> bool {
-        use Format::{Isolde, JepsenEdn, JepsenJson, Parquet};
-        matches!(self, JepsenEdn | JepsenJson | Isolde | Parquet)
+        use Format::{Isolde, JepsenEdn, JepsenJson, JepsenStore, Parquet};
+        matches!(
+            self,
+            JepsenEdn | JepsenJson | JepsenStore | Isolde | Parquet
+        )
     }
 }
 

@@ -1,6 +1,7 @@
 //! Reading and writing histories, one file a format.
 
 mod awdit;
+pub mod bank;
 mod cobra;
 mod codes;
 mod compress;
@@ -32,6 +33,7 @@ mod parquet_pages;
 mod parquet_read;
 mod parquet_write;
 mod skip;
+pub mod store;
 mod text;
 
 pub use cobra::write as write_cobra;
@@ -109,6 +111,7 @@ pub fn read(sources: &[Source], options: &ReadOptions) -> Result<Loaded, FormatE
         Format::DbcopHist => dbcop_hist::read(bytes),
         Format::JepsenEdn => noted(format, |notes| jepsen::read::<false>(bytes, options, notes)),
         Format::JepsenJson => noted(format, |notes| jepsen::read::<true>(bytes, options, notes)),
+        Format::JepsenStore => noted(format, |notes| store::read(bytes, notes)),
         Format::Isolde => noted(format, |notes| jsonl::read(bytes, notes)),
         Format::Parquet => noted(format, |notes| parquet::read(bytes, notes)),
     }?;
@@ -159,6 +162,7 @@ pub fn write(history: &History, format: Format, out: &mut dyn Write) -> Result<(
         Format::DbcopHist => dbcop_hist::write(history, out),
         Format::JepsenEdn => jepsen::write_edn(history, out),
         Format::JepsenJson => jepsen::write_json(history, out),
+        Format::JepsenStore => store::write(history, out),
         Format::Isolde => jsonl::write(history, out),
         Format::Parquet => parquet::write(history, out),
     }
