@@ -25,6 +25,8 @@ pub enum Command {
     Convert(ConvertArgs),
     /// Generate a history by simulating clients on a store of a chosen level
     Generate(GenerateArgs),
+    /// Check files the way elle-cli does: its options, one line a file, its exit codes
+    ElleCli(RawArgs),
     /// List the levels: names, axioms, what each implies
     Levels(LevelsArgs),
 }
@@ -43,7 +45,7 @@ pub struct ReadArgs {
 
 #[derive(Args)]
 pub struct CheckArgs {
-    /// History files; '-' is standard input, a directory holds Cobra logs
+    /// History files; '-' is standard input, a directory is a run of Jepsen or holds Cobra logs
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<String>,
     /// A level to check (repeatable); all that can be decided if not given
@@ -58,6 +60,9 @@ pub struct CheckArgs {
     /// Print one JSON object a file
     #[arg(long)]
     pub json: bool,
+    /// Print one EDN map a file, in the manner of Elle's results
+    #[arg(long, conflicts_with = "json")]
+    pub edn: bool,
     /// Write the evidence of every verdict to this file, for 'isolde certify'
     #[arg(long, value_name = "OUT")]
     pub certificate: Option<String>,
@@ -182,6 +187,92 @@ pub enum DatatypeArg {
     Mixed,
 }
 
+/// Arguments that are parsed elsewhere.
+#[derive(Args)]
+#[command(disable_help_flag = true)]
+pub struct RawArgs {
+    /// See 'isolde elle-cli --help'
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    pub arguments: Vec<String>,
+}
+
+/// Checks histories the way elle-cli does: one line a file, its name, a tab, and 'true', 'false' or
+/// 'unknown'.
+#[derive(Parser, Debug)]
+#[command(name = "elle-cli", max_term_width = 100)]
+#[command(
+    after_help = "Exit codes: 0 no file is invalid, 1 a file is invalid or an option wrong, \
+                        255 a file cannot be read"
+)]
+pub struct ElleCliArgs {
+    /// History files, in EDN or JSON or any other format Isolde reads
+    #[arg(value_name = "FILE")]
+    pub files: Vec<String>,
+    /// What the history is of: list-append, rw-register, bank, set, set-full, counter, comments,
+    /// long-fork or cas-register
+    #[arg(short, long)]
+    pub model: Option<String>,
+    /// The input format, edn or json (or one of Isolde's); found out from the content if not given
+    #[arg(short, long, value_parser = parse_elle_format)]
+    pub format: Option<Format>,
+    /// Print the whole result as JSON
+    #[arg(short, long)]
+    pub verbose: bool,
+    /// The models the history should obey, separated by commas
+    #[arg(
+        short,
+        long,
+        value_delimiter = ',',
+        default_value = "strict-serializable"
+    )]
+    pub consistency_models: Vec<String>,
+    /// Anomalies that must be absent besides, separated by commas
+    #[arg(short, long, value_delimiter = ',', default_value = "G0")]
+    pub anomalies: Vec<String>,
+    /// Milliseconds for a cycle search; taken and not needed
+    #[arg(short = 's', long)]
+    pub cycle_search_timeout: Option<u64>,
+    /// Write an explanation of each kind of anomaly found to a file in this directory
+    #[arg(short, long)]
+    pub directory: Option<String>,
+    /// Taken for compatibility; nothing is plotted
+    #[arg(short, long)]
+    pub plot_format: Option<String>,
+    /// Taken for compatibility; nothing is plotted
+    #[arg(short = 't', long)]
+    pub plot_timeout: Option<u64>,
+    /// Taken for compatibility; nothing is plotted
+    #[arg(short = 'b', long)]
+    pub max_plot_bytes: Option<u64>,
+    /// How many keys a long-fork test reads at once; found out from the history
+    #[arg(short, long)]
+    pub group_size: Option<u64>,
+    /// bank: accounts may be overdrawn
+    #[arg(short = 'n', long)]
+    pub allow_negative_balances: bool,
+    /// bank: the largest transfer; not needed
+    #[arg(long)]
+    pub max_transfer: Option<i64>,
+    /// bank: the sum of all balances; that of the first read if not given
+    #[arg(short = 'o', long, allow_negative_numbers = true)]
+    pub total_amount: Option<i128>,
+}
+
+impl ElleCliArgs {
+    /// Parses arguments without the name of the program. On an error or a question for help: what
+    /// to print, and whether it is an error.
+    pub fn of(arguments: Vec<String>) -> Result<ElleCliArgs, (String, bool)> {
+        let named = std::iter::once("elle-cli".to_string()).chain(arguments);
+        ElleCliArgs::try_parse_from(named).map_err(|error| (error.to_string(), error.use_stderr()))
+    }
+
+    /// The page that '--help' prints.
+    pub fn usage() -> String {
+        use clap::CommandFactory;
+        ElleCliArgs::command().render_help().to_string()
+    }
+}
+
 #[derive(Args)]
 pub struct LevelsArgs {
     /// Print JSON
@@ -197,6 +288,16 @@ fn parse_initial(text: &str) -> Result<Initial, String> {
         .parse::<i128>()
         .map_or_else(|_| Value::from(text), Value::Int);
     Ok(Initial::Value(value))
+}
+
+fn parse_elle_format(text: &str) -> Result<Format, String> {
+    match text {
+        "edn" => Ok(Format::JepsenEdn),
+        "json" => Ok(Format::JepsenJson),
+        other => other
+            .parse()
+            .map_err(|_| "expected edn or json".to_string()),
+    }
 }
 
 fn parse_keys(text: &str) -> Result<KeyOrder, String> {

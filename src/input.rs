@@ -7,12 +7,13 @@
 use crate::exit::Failure;
 use crate::limits::Limits;
 use crate::progress::Progress;
-use history::format::{self, Format, Loaded, ReadOptions, Source};
+use crate::store;
+use history::format::{self, Format, FormatError, Loaded, ReadOptions, Source};
 use memmap2::{Mmap, UncheckedAdvice};
 use std::fs::File;
 use std::io::Read;
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The bytes of one file.
 enum Bytes {
@@ -65,7 +66,92 @@ pub fn load(
     progress: &Progress,
 ) -> Result<Loaded, LoadError> {
     progress.stage("reading");
-    let files = open(name)?;
+    let run = run_files(name, format)?;
+    match &run[..] {
+        [] => load_files(name, open(name)?, format, limits, progress),
+        files => load_run(files, format, limits, progress),
+    }
+}
+
+/// The files of a run of Jepsen, if that is what the name leads to.
+fn run_files(name: &str, format: Option<Format>) -> Result<Vec<PathBuf>, Failure> {
+    let path = Path::new(name);
+    match name != "-" && path.is_dir() {
+        true => store::files(path, format),
+        false => Ok(Vec::new()),
+    }
+}
+
+/// Reads the first file of a run that is whole; what is wrong with those before it is noted. A file
+/// that is cut off is read as far as it goes if there is no other.
+fn load_run(
+    files: &[PathBuf],
+    format: Option<Format>,
+    limits: &Limits,
+    progress: &Progress,
+) -> Result<Loaded, LoadError> {
+    let mut notes = Vec::new();
+    let mut errors = Vec::new();
+    for (place, path) in files.iter().enumerate() {
+        let name = path.display().to_string();
+        let opened = open(&name)?;
+        let bytes = opened
+            .first()
+            .map_or(&[][..], |(_, bytes)| bytes.as_slice());
+        let is_store = path.ends_with("test.jepsen");
+        let format = format.or(is_store.then_some(Format::JepsenStore));
+        let cut = match is_store && place + 1 < files.len() {
+            true => format::store::check_whole(bytes).err(),
+            false => None,
+        };
+        let loaded = match cut {
+            Some(error) => Err(Failure::with(&name, error).into()),
+            None => load_files(&name, opened, format, limits, progress),
+        };
+        match loaded {
+            Ok(mut loaded) => {
+                notes.append(&mut loaded.notes);
+                return Ok(Loaded { notes, ..loaded });
+            }
+            Err(LoadError::Limit(reason)) => return Err(LoadError::Limit(reason)),
+            Err(LoadError::Failure(failure)) => {
+                if let Some(next) = files.get(place + 1) {
+                    let next = next.file_name().unwrap_or_default().to_string_lossy();
+                    let problem = failure.0.lines().next().unwrap_or_default();
+                    notes.push(format!("{next} is read instead of {problem}"));
+                }
+                errors.push(failure.0);
+            }
+        }
+    }
+    Err(Failure(errors.join("\n")).into())
+}
+
+/// The one file behind a name that is not a directory of logs: itself, standard input, or the best
+/// file of a run. `work` gets its content.
+pub fn with_bytes<T>(
+    name: &str,
+    work: impl FnOnce(Source<'_>) -> Result<T, FormatError>,
+) -> Result<T, Failure> {
+    let run = run_files(name, None)?;
+    let name = match run.first() {
+        Some(path) => path.display().to_string(),
+        None => name.to_string(),
+    };
+    let files = open(&name)?;
+    let bytes = files.first().map_or(&[][..], |(_, bytes)| bytes.as_slice());
+    let source = Source { name: &name, bytes };
+    work(source).map_err(|error| Failure::with(&name, error))
+}
+
+/// Reads a history from the files behind a name.
+fn load_files(
+    name: &str,
+    files: Vec<(String, Bytes)>,
+    format: Option<Format>,
+    limits: &Limits,
+    progress: &Progress,
+) -> Result<Loaded, LoadError> {
     let size: usize = files.iter().map(|(_, bytes)| bytes.as_slice().len()).sum();
     let sample = files.first().map_or(&[][..], |(_, bytes)| bytes.as_slice());
     if let Some(reason) = limits.too_large(size as u64, sample) {
@@ -121,7 +207,8 @@ fn open(name: &str) -> Result<Vec<(String, Bytes)>, Failure> {
         }
         if files.is_empty() {
             let problem = "there is no file in this directory\n  hint: a directory is read as \
-                           Cobra's logs, one file T<n>.log a session";
+                           a run of Jepsen (test.jepsen, history.edn) or as Cobra's logs, one \
+                           file T<n>.log a session";
             return Err(Failure::with(name, problem));
         }
         files.sort_by(|(a, _), (b, _)| a.cmp(b));

@@ -9,6 +9,7 @@ mod limits;
 mod output;
 mod progress;
 mod report;
+mod store;
 mod watchdog;
 
 use args::{Arguments, Command};
@@ -16,8 +17,15 @@ use clap::Parser;
 use exit::Exit;
 
 fn main() -> std::process::ExitCode {
+    let mut given = std::env::args();
+    let called = given.next().unwrap_or_default();
+    // A link of that name takes the place of elle-cli in scripts.
+    if std::path::Path::new(&called).file_stem() == Some("elle-cli".as_ref()) {
+        return commands::elle_cli::run(given.collect());
+    }
     let arguments = Arguments::parse();
     let result = match &arguments.command {
+        Command::ElleCli(elle) => return commands::elle_cli::run(elle.arguments.clone()),
         Command::Check(check) => commands::check::run(check),
         Command::Certify(certify) => commands::certify::run(certify),
         Command::Convert(convert) => commands::convert::run(convert),

@@ -262,7 +262,9 @@ fn print(args: &CheckArgs, report: Report<'_>) -> Result<Exit, Failure> {
         verbose: args.verbose,
         ..report
     };
-    if args.json {
+    if args.edn {
+        output::print_plain(&report::edn::render(&report))?;
+    } else if args.json {
         output::print_plain(&report::json::render(&report))?;
     } else {
         output::print(&report::text::render(&report))?;

@@ -3,5 +3,7 @@
 pub mod certify;
 pub mod check;
 pub mod convert;
+pub mod elle_cli;
+pub mod elle_models;
 pub mod generate;
 pub mod levels;

@@ -42,6 +42,7 @@ fn what_a_format_cannot_hold_is_refused() {
         Format::Parquet,
         Format::JepsenEdn,
         Format::JepsenJson,
+        Format::JepsenStore,
     ];
     for (name, what) in [
         ("lists/lost-update.jsonl", "list"),

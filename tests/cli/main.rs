@@ -4,9 +4,11 @@
 mod bad_input;
 mod certificates;
 mod conversion;
+mod elle_cli;
 mod generation;
 mod limits;
 mod readme;
+mod store;
 mod verdicts;
 
 use std::io::Write;

@@ -5,6 +5,7 @@
 //! trusted: [`history::certify`] re-checks every verdict without this crate.
 
 mod ancestors;
+mod bank;
 mod budget;
 mod causal;
 mod clocks;
@@ -16,6 +17,8 @@ mod expand;
 mod explain;
 mod graph;
 mod interpret;
+mod jepsen_tests;
+mod long_fork;
 mod lost_update;
 mod observe;
 mod order;
@@ -34,7 +37,10 @@ mod visible;
 mod witness;
 mod writers;
 
+pub use bank::{BankError, BankOptions, check_bank};
 pub use budget::{Budget, Limit};
+pub use jepsen_tests::{JepsenTest, check_jepsen_test};
+pub use long_fork::find_long_fork;
 pub use part::Part;
 pub use stage::Stage;
 pub use strong::Strategy;

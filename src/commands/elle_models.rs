@@ -1,0 +1,137 @@
+//! What the names of elle-cli's command line ask of the checker: models, consistency models and
+//! anomalies, as levels.
+
+use checker::{Checked, JepsenTest};
+use history::{AnomalyKind, Level, Verdict};
+
+/// A level to check, and what of it counts.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Question {
+    /// The level.
+    pub level: Level,
+    /// The kinds of anomaly that are asked about; all that break the level if there are none.
+    pub kinds: &'static [AnomalyKind],
+}
+
+impl Question {
+    fn of(level: Level) -> Question {
+        Question { level, kinds: &[] }
+    }
+
+    /// The answer among those of the checker; `None` is unknown.
+    pub fn answer(&self, answers: &[Checked]) -> Option<bool> {
+        let of_level = |answer: &&Checked| answer.result.level == self.level;
+        match &answers.iter().find(of_level)?.result.verdict {
+            Verdict::Holds(_) => Some(true),
+            Verdict::Unknown(_) => None,
+            Verdict::Violated(anomalies) => {
+                let counts =
+                    |kind: AnomalyKind| self.kinds.is_empty() || self.kinds.contains(&kind);
+                Some(!anomalies.iter().any(|anomaly| counts(anomaly.kind)))
+            }
+        }
+    }
+}
+
+/// The small check of Jepsen's that a model is.
+pub fn jepsen_test(model: &str) -> Option<JepsenTest> {
+    match model {
+        "set" => Some(JepsenTest::Set),
+        "set-full" => Some(JepsenTest::SetFull),
+        "comments" => Some(JepsenTest::Comments),
+        "counter" => Some(JepsenTest::Counter),
+        _ => None,
+    }
+}
+
+/// What a model asks, given the consistency models and anomalies that were named; a sentence if
+/// that cannot be answered.
+pub fn questions(
+    model: &str,
+    consistency_models: &[String],
+    anomalies: &[String],
+) -> Result<Vec<Question>, String> {
+    match model {
+        "list-append" | "rw-register" => {
+            let models = consistency_models.iter().filter(|name| !name.is_empty());
+            let levels = models.map(|name| level(name).map(Question::of));
+            let anomalies = anomalies.iter().filter(|name| !name.is_empty());
+            levels.chain(anomalies.map(|name| anomaly(name))).collect()
+        }
+        // Linearizability of one register.
+        "cas-register" => Ok(vec![Question::of(Level::StrictSerializable)]),
+        "bank" | "long-fork" | "set" | "set-full" | "counter" | "comments" => Ok(Vec::new()),
+        "mutex" | "sequential" => Err(format!("the model {model} is not supported")),
+        _ => Err(format!(
+            "Must be one of bank, cas-register, comments, counter, list-append, long-fork, \
+             rw-register, set, set-full; found {model}"
+        )),
+    }
+}
+
+/// The level of a consistency model. Histories have no predicates, so repeatable read forbids
+/// exactly what serializability does; consistent view (PL-2+) forbids G1 and G-single, as
+/// non-monotonic snapshot isolation does.
+fn level(name: &str) -> Result<Level, String> {
+    let name = name.trim().trim_start_matches(':');
+    Ok(match name {
+        "conflict-serializable" | "view-serializable" | "PL-3" => Level::Serializable,
+        "repeatable-read" | "PL-2.99" => Level::Serializable,
+        "consistent-view" | "PL-2+" => Level::NonMonotonicSnapshotIsolation,
+        "strong-serializable" | "PL-SS" => Level::StrictSerializable,
+        "causal-cerone" => Level::Causal,
+        "PL-1" => Level::ReadUncommitted,
+        "PL-2" => Level::ReadCommitted,
+        "PL-CS" => Level::CursorStability,
+        "PL-SI" => Level::SnapshotIsolation,
+        // Isolde's aliases mean other levels than Elle's names might.
+        _ => Level::all()
+            .find(|level| level.name() == name)
+            .ok_or_else(|| {
+                format!(
+                    "the consistency model {name} is not supported\n  hint: `isolde levels` lists \
+                 those that are, besides repeatable-read, consistent-view, conflict-serializable, \
+                 strong-serializable and causal-cerone"
+                )
+            })?,
+    })
+}
+
+/// The weakest level that forbids an anomaly, and the kinds that are the anomaly where the level
+/// forbids others, too.
+fn anomaly(name: &str) -> Result<Question, String> {
+    use AnomalyKind::{
+        AbortedRead, FutureRead, IntermediateRead, LostUpdate, NonRepeatableRead, NotMyLastWrite,
+        NotMyOwnWrite,
+    };
+    let name = name.trim().trim_start_matches(':');
+    let kinds: &'static [AnomalyKind] = match name {
+        "G1a" => &[AbortedRead],
+        "G1b" => &[IntermediateRead],
+        "internal" => &[NotMyOwnWrite, NotMyLastWrite, NonRepeatableRead, FutureRead],
+        "lost-update" => &[LostUpdate],
+        _ => &[],
+    };
+    let level = match name {
+        "G0" => Level::ReadUncommitted,
+        "G1a" | "G1b" | "G1c" | "G1" | "dirty-update" | "incompatible-order"
+        | "duplicate-elements" => Level::ReadCommitted,
+        "internal" => Level::ReadAtomic,
+        "lost-update" => Level::UpdateAtomic,
+        "G-single" | "G-single-item" => Level::NonMonotonicSnapshotIsolation,
+        "G-single-process" => Level::ParallelSnapshotIsolation,
+        "G-nonadjacent" => Level::SnapshotIsolation,
+        "G-nonadjacent-process" => Level::StrongSessionSnapshotIsolation,
+        "G-nonadjacent-realtime" => Level::StrongSnapshotIsolation,
+        "G2" | "G2-item" | "write-skew" => Level::Serializable,
+        "G2-process" | "G2-item-process" => Level::StrongSessionSerializable,
+        "G2-realtime" | "G2-item-realtime" => Level::StrictSerializable,
+        _ => {
+            return Err(format!(
+                "the anomaly {name} is not supported\n  hint: name the consistency model that \
+                 forbids it instead"
+            ));
+        }
+    };
+    Ok(Question { level, kinds })
+}
