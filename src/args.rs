@@ -53,7 +53,8 @@ pub struct CheckArgs {
     pub levels: Vec<Level>,
     #[command(flatten)]
     pub read: ReadArgs,
-    /// What to take for granted of each register by itself: writes-follow-reads, sequential or
+    /// What to take for granted of each register by itself: writes-follow-reads, recorded
+    /// (versions are in the order of the numbers that the database gave them), sequential or
     /// linearizable. A key whose reads and writes contradict it is reported and left out
     #[arg(long, value_name = "ORDER", default_value = "free", hide_default_value = true, value_parser = parse_keys)]
     pub keys: KeyOrder,

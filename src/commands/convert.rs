@@ -34,6 +34,13 @@ pub fn run(args: &ConvertArgs) -> Result<Exit, Failure> {
             args.output
         ));
     }
+    if loaded.history.has_recorded_versions() && !format.holds_versions() {
+        output::note(&format!(
+            "{}: the format {format} keeps no version numbers, so 'check --keys recorded' has \
+             nothing to go by",
+            args.output
+        ));
+    }
     Ok(Exit::Holds)
 }
 

@@ -307,7 +307,7 @@ fn what_is_assumed_of_keys_counts_or_is_refuted() {
     isolde(&["check", "-l", "si", "--keys", "sequential", &stale]).exits(0);
     isolde(&["check", "--keys", "total", &stale])
         .exits(2)
-        .complains(&["expected one of free, writes-follow-reads, sequential, linearizable"]);
+        .complains(&["expected one of free, writes-follow-reads, recorded, sequential"]);
 }
 
 /// Nobody reads the two writes together, so only an assumption orders them.
@@ -336,4 +336,46 @@ fn an_order_that_is_assumed_is_certified_with_the_assumption() {
     isolde(&["certify", &history, &certificate])
         .exits(1)
         .says(&["nothing is assumed"]);
+}
+
+/// The numbers that a database gave versions order them, if that is asked for.
+#[test]
+fn recorded_versions_order_writes_that_nobody_read() {
+    let folder = Folder::new("recorded");
+    let history = folder.path("numbered.jsonl");
+    let lines = "{\"isolde\":\"history\",\"version\":1}\n\
+        {\"session\":0,\"txn\":0,\"ops\":[[\"w\",\"x\",1,12],[\"w\",\"y\",1]]}\n\
+        {\"session\":1,\"txn\":1,\"ops\":[[\"w\",\"x\",2,11],[\"r\",\"y\",1]]}\n";
+    std::fs::write(&history, lines).expect("a file");
+    isolde(&["check", "-l", "serializable", &history]).exits(0);
+    let args = [
+        "check",
+        "-l",
+        "serializable",
+        "--keys",
+        "recorded",
+        &history,
+    ];
+    isolde(&args).exits(1).says(&[
+        "s1t1 did w(x, 2) at version 11 and s0t0 did w(x, 1) at 12",
+        "assuming of each key: recorded",
+    ]);
+    let copy = folder.path("copy.jsonl");
+    isolde(&["convert", &history, &copy]).exits(0);
+    let copied = std::fs::read_to_string(&copy).expect("a file");
+    assert_eq!(copied, lines);
+    isolde(&[
+        "convert",
+        &history,
+        &folder.path("copy.txt"),
+        "--to",
+        "dbcop-hist",
+    ])
+    .exits(0)
+    .complains(&["keeps no version numbers"]);
+    let bad = lines.replace(",12]", ",-1]");
+    std::fs::write(&history, bad).expect("a file");
+    isolde(&args)
+        .exits(2)
+        .complains(&["the `version of an operation` -1 is out of range"]);
 }

@@ -136,6 +136,7 @@ impl<'h> Observed<'h> {
             lacks_writers: false,
             known: self.known.clone(),
             circles: Vec::new(),
+            keys: self.keys,
             undecidable: None,
             unprovable: None,
         };

@@ -5,7 +5,8 @@
 //! read stays only if all writes of the value it returned stay, whoever wrote it: it can then
 //! neither lose its writer, nor gain certainty about it, nor turn into a read of the initial
 //! version. The elements of a set are independent of each other, so a set read loses an element
-//! instead, and all adds of it go; a counter read needs all increments of its key. Sessions, numbers, outcomes and times stay as they are.
+//! instead, and all adds of it go; a counter read needs all increments of its key. Sessions,
+//! numbers, outcomes, times and recorded versions stay as they are.
 //!
 //! An order that proves a level for the whole proves it for each part, once what is not in the
 //! part is left out. So a part that violates a level shows that the whole does, and what is
@@ -64,6 +65,9 @@ impl Part {
                     copied_value(whole, &mut builder, op)
                 };
                 builder.ops.push(Op { key, value, ..op });
+                if let Some(version) = whole.recorded_version(id) {
+                    builder.record_version(version);
+                }
                 ops.push(id);
             }
             let interval = whole.interval(*txn);

@@ -58,6 +58,7 @@ fn agree(shape: &Shape, seeds: std::ops::Range<u64>) {
 fn registers_agree_with_the_definition() {
     let shape = Shape {
         timed: true,
+        recorded: 60,
         ..Shape::default()
     };
     agree(&shape, 2_000_000..2_001_500);
@@ -67,6 +68,7 @@ fn registers_agree_with_the_definition() {
 fn uncertain_registers_agree_with_the_definition() {
     let shape = Shape {
         timed: true,
+        recorded: 60,
         aborted: 10,
         indeterminate: 20,
         read_modify_write: 30,
@@ -79,6 +81,7 @@ fn uncertain_registers_agree_with_the_definition() {
 fn values_written_twice_agree_with_the_definition() {
     let shape = Shape {
         timed: true,
+        recorded: 60,
         duplicates: 20,
         txns: 5,
         ..Shape::default()

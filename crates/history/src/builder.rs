@@ -3,7 +3,7 @@
 use crate::history::{Lists, Ops, Txn};
 use crate::shared_lists::{NumberHasher, SharedLists};
 use crate::{
-    History, Interval, KeyId, KeyTable, Op, SessionId, Status, Value, ValueCode, ValueTable,
+    History, Interval, KeyId, KeyTable, Op, OpId, SessionId, Status, Value, ValueCode, ValueTable,
 };
 use std::collections::HashMap;
 use std::fmt;
@@ -42,6 +42,7 @@ pub struct Builder {
     pub values: ValueTable,
     /// List and set reads.
     pub lists: Lists,
+    recorded: Vec<(OpId, u64)>,
     /// Which of them a key's next list may share its elements with.
     pub(crate) shared: SharedLists,
 }
@@ -95,6 +96,21 @@ impl Builder {
     pub fn push_list(&mut self, key: KeyId, elements: &[ValueCode]) -> ValueCode {
         let slot = self.shared.slot(key.0);
         self.shared.push(&mut self.lists, slot, elements).0
+    }
+
+    /// The database gave the version that the operation pushed last read or wrote this number.
+    pub fn record_version(&mut self, version: u64) {
+        if let Some(last) = self.ops.len().checked_sub(1) {
+            self.recorded.push((OpId(last as u32), version));
+        }
+    }
+
+    /// Forgets the version numbers of operations from `ops_start` on, which were taken back.
+    pub(crate) fn forget_versions(&mut self, ops_start: usize) {
+        let kept = self
+            .recorded
+            .partition_point(|(op, _)| op.index() < ops_start);
+        self.recorded.truncate(kept);
     }
 
     /// Adds a whole transaction.
@@ -172,6 +188,7 @@ impl Builder {
             keys: self.keys,
             values: self.values,
             lists: self.lists,
+            recorded: self.recorded,
         }
     }
 }

@@ -225,6 +225,8 @@ pub struct History {
     pub(crate) keys: KeyTable,
     pub(crate) values: ValueTable,
     pub(crate) lists: Lists,
+    /// The version numbers that the database gave, by operation, ascending.
+    pub(crate) recorded: Vec<(OpId, u64)>,
 }
 
 impl History {
@@ -336,6 +338,19 @@ impl History {
     /// Whether transactions carry times.
     pub fn has_intervals(&self) -> bool {
         self.intervals.is_some()
+    }
+
+    /// The number that the database gave the version which an operation read or wrote, if the
+    /// history says so. Of two versions of a key the older one has the smaller number, if the
+    /// database is right.
+    pub fn recorded_version(&self, op: OpId) -> Option<u64> {
+        let place = self.recorded.binary_search_by_key(&op, |&(op, _)| op);
+        place.ok().map(|place| self.recorded[place].1)
+    }
+
+    /// Whether some operations have version numbers.
+    pub fn has_recorded_versions(&self) -> bool {
+        !self.recorded.is_empty()
     }
 
     /// The names of the keys.

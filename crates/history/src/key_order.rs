@@ -14,6 +14,9 @@ pub enum KeyOrder {
     Free,
     /// What a transaction writes comes after what it read of the same key.
     WritesFollowReads,
+    /// Versions are in the order of the numbers that the database gave them, where the history has
+    /// any. A number that stands for two versions says nothing.
+    Recorded,
     /// Each key is sequentially consistent: what a session touches first comes first.
     Sequential,
     /// Each key is linearizable: sequential, and what a transaction touched that ended before
@@ -22,10 +25,11 @@ pub enum KeyOrder {
 }
 
 impl KeyOrder {
-    /// All of them, weak before strong.
-    pub const ALL: [KeyOrder; 4] = [
+    /// All of them.
+    pub const ALL: [KeyOrder; 5] = [
         KeyOrder::Free,
         KeyOrder::WritesFollowReads,
+        KeyOrder::Recorded,
         KeyOrder::Sequential,
         KeyOrder::Linearizable,
     ];
@@ -35,6 +39,7 @@ impl KeyOrder {
         match self {
             KeyOrder::Free => "free",
             KeyOrder::WritesFollowReads => "writes-follow-reads",
+            KeyOrder::Recorded => "recorded",
             KeyOrder::Sequential => "sequential",
             KeyOrder::Linearizable => "linearizable",
         }

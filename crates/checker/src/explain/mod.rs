@@ -8,7 +8,9 @@ mod strong;
 pub use elements::{of_elements, of_elements_if_any};
 
 use crate::observe::{Link, Observed};
-use history::{Anomaly, AnomalyKind, Edge, EdgeKind, Op, OpId, Reason, TxnId, Value, ValueCode};
+use history::{
+    Anomaly, AnomalyKind, Edge, EdgeKind, KeyOrder, Op, OpId, Reason, TxnId, Value, ValueCode,
+};
 
 /// The explanation of an anomaly.
 pub fn explain(observed: &Observed<'_>, anomaly: &Anomaly) -> String {
@@ -223,7 +225,11 @@ impl Words<'_> {
         let (one, two) = (self.observed.txn_of(before), self.observed.txn_of(after));
         let (first, second) = (self.op(before), self.op(after));
         let (earlier, later) = (self.txn(one), self.txn(two));
-        if one == two {
+        if self.observed.keys == KeyOrder::Recorded {
+            let number = |op| history.recorded_version(op).unwrap_or_default();
+            let (lower, higher) = (number(before), number(after));
+            format!("{earlier} did {first} at version {lower} and {later} did {second} at {higher}")
+        } else if one == two {
             format!("{earlier} did {first} and then {second}")
         } else if history.session_of(one) == history.session_of(two) {
             format!("{earlier} did {first}, and {later} did {second} later in the same session")

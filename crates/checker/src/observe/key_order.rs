@@ -3,7 +3,7 @@
 //! **Definition.** A committed transaction *touches* the versions of a register that it reads, where
 //! one committed transaction alone can have written them, and the one that it writes last. Writes follow
 //! reads: what a transaction reads precedes what it writes. Sequential: touches of a session follow
-//! each other. Linearizable: so do touches of transactions of which one ended before the other began.
+//! each other. Recorded: versions are in the order of their numbers. Linearizable: so do touches of transactions of which one ended before the other began.
 //! A key whose touches contradict each other, or put a version before the initial one, is reported
 //! and says nothing.
 //!
@@ -170,6 +170,11 @@ impl Versions {
                 });
             }
         };
+        if keys == KeyOrder::Recorded {
+            let numbered = numbered(history, touches);
+            numbered.windows(2).for_each(|pair| add(&pair[0], &pair[1]));
+            return Versions { all, pairs };
+        }
         for (at, touch) in touches.iter().enumerate() {
             let earlier = touches[..at].iter().rev();
             if keys == KeyOrder::WritesFollowReads {
@@ -295,6 +300,17 @@ impl Versions {
         }
         pairs
     }
+}
+
+/// The touches whose number stands for one version alone, in the order of the numbers.
+fn numbered(history: &History, touches: &[Touch]) -> Vec<Touch> {
+    let number = |touch: &Touch| history.recorded_version(touch.op);
+    let with_number = touches.iter().filter(|touch| number(touch).is_some());
+    let mut sorted: Vec<Touch> = with_number.copied().collect();
+    sorted.sort_by_key(number);
+    let same_number = sorted.chunk_by(|a, b| number(a) == number(b));
+    let clear = same_number.filter(|same| same.iter().all(|t| t.version == same[0].version));
+    clear.flatten().copied().collect()
 }
 
 fn free_of_gone(free: &mut BinaryHeap<Reverse<(i64, u32)>>, gone: &[bool]) {

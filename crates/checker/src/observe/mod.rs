@@ -118,6 +118,8 @@ pub struct Observed<'h> {
     pub known: Vec<KnownOrder>,
     /// Keys of which the versions go in a circle by what is assumed of keys.
     pub circles: Vec<(KeyId, Vec<KnownOrder>)>,
+    /// What is assumed of keys.
+    pub keys: KeyOrder,
     /// Why no level can be decided on this history, if so.
     pub undecidable: Option<String>,
     /// Why no order of the transactions proves that a level holds, if so; violations stand.
@@ -141,6 +143,7 @@ pub fn observe<'h>(
         lacks_writers: false,
         known: Vec::new(),
         circles: Vec::new(),
+        keys,
         undecidable: None,
         unprovable: None,
     };
@@ -238,6 +241,7 @@ impl<'h> Observed<'h> {
             lacks_writers: false,
             known,
             circles: Vec::new(),
+            keys: self.keys,
             undecidable: None,
             unprovable: None,
         })

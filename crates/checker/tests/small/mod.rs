@@ -21,6 +21,8 @@ pub struct Shape {
     pub lists: bool,
     /// Whether transactions have times.
     pub timed: bool,
+    /// How often an operation has a version number, mostly a right one.
+    pub recorded: u64,
 }
 
 impl Default for Shape {
@@ -37,6 +39,7 @@ impl Default for Shape {
             wild: 0,
             lists: false,
             timed: false,
+            recorded: 0,
         }
     }
 }
@@ -191,8 +194,16 @@ fn build(
                 length => start + length as i64,
             },
         });
+        let ops_start = builder.ops.len();
+        for &op in &ops {
+            builder.ops.push(op);
+            if shape.recorded > 0 && clock.chance(shape.recorded) {
+                let noise = if clock.chance(10) { clock.below(4) } else { 0 };
+                builder.record_version(u64::from(op.value.0 % 1000) + noise);
+            }
+        }
         builder
-            .push_txn(session, label as u64, plan.status, interval, &ops)
+            .end_txn(session, label as u64, plan.status, interval, ops_start)
             .expect("small");
     }
     builder.finish()

@@ -37,6 +37,10 @@ pub(super) fn check_pair(
     let is_before = match facts.keys {
         KeyOrder::Free => false,
         KeyOrder::WritesFollowReads => in_txn && history.op(after).kind.is_write(),
+        KeyOrder::Recorded => {
+            let number = history.recorded_version(before);
+            number.is_some() && number < history.recorded_version(after)
+        }
         KeyOrder::Sequential => in_txn || in_session,
         KeyOrder::Linearizable => in_txn || in_session || ended_before(history, one, two),
     };
@@ -165,6 +169,7 @@ impl Versions {
         let mut numbers: HashMap<TxnId, usize> = HashMap::new();
         let mut last: Option<(TxnId, usize)> = None;
         let mut read_in_txn: Vec<usize> = Vec::new();
+        let mut numbered: BTreeSet<(u64, usize)> = BTreeSet::new();
         for (txn, op, writer) in touches {
             let number = *numbers.entry(writer).or_insert_with(|| {
                 versions.writers.push(writer);
@@ -172,6 +177,11 @@ impl Versions {
                 versions.last_start.push(i64::MIN);
                 versions.writers.len() - 1
             });
+            if keys == KeyOrder::Recorded {
+                let recorded = history.recorded_version(op);
+                numbered.extend(recorded.map(|recorded| (recorded, number)));
+                continue;
+            }
             if last.is_none_or(|(before, _)| before != txn) {
                 read_in_txn.clear();
             }
@@ -200,7 +210,23 @@ impl Versions {
             }
             last = Some((txn, number));
         }
+        versions.order_by_numbers(&numbered);
         versions
+    }
+
+    /// Puts versions in the order of their numbers; a number of two versions says nothing.
+    fn order_by_numbers(&mut self, numbered: &BTreeSet<(u64, usize)>) {
+        let mut count: HashMap<u64, usize> = HashMap::new();
+        for &(number, _) in numbered {
+            *count.entry(number).or_default() += 1;
+        }
+        let clear: Vec<usize> = numbered
+            .iter()
+            .filter(|(number, _)| count[number] == 1)
+            .map(|&(_, version)| version)
+            .collect();
+        let pairs = clear.windows(2).map(|pair| (pair[0], pair[1]));
+        self.pairs.extend(pairs.filter(|(a, b)| a != b));
     }
 
     /// Whether some version comes before itself, or before the initial one: takes versions away

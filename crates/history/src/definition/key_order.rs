@@ -22,7 +22,10 @@ pub(super) fn pairs(
     initial: &Initial,
     assumed: KeyOrder,
 ) -> Vec<(KeyId, TxnId, TxnId)> {
-    let touches = touches(history, initial);
+    let mut touches = touches(history, initial);
+    if assumed == KeyOrder::Recorded {
+        keep_numbered(history, &mut touches);
+    }
     let mut pairs = BTreeSet::new();
     for a in &touches {
         for b in &touches {
@@ -52,9 +55,23 @@ fn is_before(history: &History, assumed: KeyOrder, a: &Touch, b: &Touch) -> bool
     match assumed {
         KeyOrder::Free => false,
         KeyOrder::WritesFollowReads => in_txn && history.op(b.op).kind.is_write(),
+        KeyOrder::Recorded => history.recorded_version(a.op) < history.recorded_version(b.op),
         KeyOrder::Sequential => in_txn || in_session,
         KeyOrder::Linearizable => in_txn || in_session || in_time,
     }
+}
+
+/// Leaves only touches with a number that stands for one version of the key.
+fn keep_numbered(history: &History, touches: &mut Vec<Touch>) {
+    let numbers: Vec<(KeyId, Option<u64>, TxnId)> = touches
+        .iter()
+        .map(|touch| (touch.key, history.recorded_version(touch.op), touch.version))
+        .collect();
+    touches.retain(|touch| {
+        let number = history.recorded_version(touch.op);
+        let mut same = numbers.iter().filter(|n| (n.0, n.1) == (touch.key, number));
+        number.is_some() && same.all(|n| n.2 == touch.version)
+    });
 }
 
 fn touches(history: &History, initial: &Initial) -> Vec<Touch> {

@@ -5,7 +5,8 @@
 //! `{"session":0,"txn":4,"status":"committed","start":1,"end":2,"ops":[["w","x",1],["r","y",null]]}`.
 //! It holds everything a history holds. Only `session` is required: `status` is `committed` unless
 //! said, `txn` may be missing, `start` without `end` is a transaction that never completed. An
-//! operation is `[tag, key, value]`; without a value its result is unknown. `docs/formats.md` has
+//! operation is `[tag, key, value]`; without a value its result is unknown. A fourth element is the
+//! number that the database gave the version read or written. `docs/formats.md` has
 //! the grammar. Reading is one pass by hand over the bytes, without a tree.
 
 use super::codes::{Codes, key_table};
@@ -163,6 +164,7 @@ impl Reader {
         ops.kinds.truncate(ops_start);
         ops.keys.truncate(ops_start);
         ops.values.truncate(ops_start);
+        self.builder.forget_versions(ops_start);
         0
     }
 
@@ -242,6 +244,7 @@ impl Reader {
         }
         let key = scalar(&mut self.keys, scanner)?;
         let mut value = ValueCode::UNKNOWN;
+        let mut version = None;
         if !scanner.accept(b']')? {
             if scanner.peek() == Some(b'[') && (kind == OpKind::Read || kind.reads_list()) {
                 kind = if kind == OpKind::Read {
@@ -261,11 +264,17 @@ impl Reader {
                 }
             }
             if !scanner.accept(b']')? {
-                return Err(scanner.unexpected("`]` after an operation"));
+                version = Some(integer(scanner, "version of an operation")?);
+                if !scanner.accept(b']')? {
+                    return Err(scanner.unexpected("`]` after an operation"));
+                }
             }
         }
         let key = KeyId(key.0);
         self.builder.ops.push(Op { kind, key, value });
+        if let Some(version) = version {
+            self.builder.record_version(version);
+        }
         Ok(())
     }
 

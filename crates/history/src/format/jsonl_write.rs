@@ -57,16 +57,21 @@ fn write_txn(history: &History, text: &mut Vec<u8>, txn: TxnId) -> io::Result<()
         }
     }
     text.extend_from_slice(b",\"ops\":[");
-    for (place, (_, op)) in history.txn_ops(txn).enumerate() {
+    for (place, (id, op)) in history.txn_ops(txn).enumerate() {
         if place > 0 {
             text.push(b',');
         }
         write_op(history, text, op)?;
+        if let Some(version) = history.recorded_version(id) {
+            write!(text, ",{version}")?;
+        }
+        text.push(b']');
     }
     text.extend_from_slice(b"]}\n");
     Ok(())
 }
 
+/// An operation, but for what comes behind its value.
 fn write_op(history: &History, text: &mut Vec<u8>, op: Op) -> io::Result<()> {
     let named = TAGS.iter().find(|(_, kind)| *kind == op.kind);
     let tag = named.map_or("", |(tag, _)| tag);
@@ -75,7 +80,6 @@ fn write_op(history: &History, text: &mut Vec<u8>, op: Op) -> io::Result<()> {
     text.extend_from_slice(b"\",");
     write_value(text, &history.key_name(op.key))?;
     if op.value == ValueCode::UNKNOWN {
-        text.push(b']');
         return Ok(());
     }
     text.push(b',');
@@ -91,7 +95,6 @@ fn write_op(history: &History, text: &mut Vec<u8>, op: Op) -> io::Result<()> {
     } else {
         write_value(text, &history.value(op.value))?;
     }
-    text.push(b']');
     Ok(())
 }
 

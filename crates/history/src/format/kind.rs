@@ -87,6 +87,11 @@ impl Format {
         FORMATS.iter().find(|row| fits(row)).map(|row| row.format)
     }
 
+    /// Whether the format keeps the version numbers that a database gave.
+    pub fn holds_versions(self) -> bool {
+        self == Format::Isolde
+    }
+
     /// Whether the format keeps when transactions began and ended. Writing a history with times
     /// in one that does not loses the order of real time.
     pub fn holds_times(self) -> bool {
