@@ -170,7 +170,7 @@ pub fn check(bytes: &[u8]) {
             panic!("{}: {}\n{result:#?}", result.level, refusal.reason());
         }
     }
-    let written = to_json(&history, &initial, &results);
+    let written = to_json(&history, &initial, history::KeyOrder::Free, &results);
     let read = from_json(&history, &written).expect("what was written can be read");
     assert_eq!(read.results, results);
 }
