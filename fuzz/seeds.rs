@@ -69,9 +69,19 @@ fn main() -> std::io::Result<()> {
     let history = certified_history();
     let results = verdicts(&history);
     for (place, result) in results.iter().enumerate() {
-        let text = to_json(&history, &Initial::default(), std::slice::from_ref(result));
+        let text = to_json(
+            &history,
+            &Initial::default(),
+            history::KeyOrder::Free,
+            std::slice::from_ref(result),
+        );
         keep("certificate", place as u64, text.as_bytes())?;
     }
-    let text = to_json(&history, &Initial::NilOnly, &results);
+    let text = to_json(
+        &history,
+        &Initial::NilOnly,
+        history::KeyOrder::Free,
+        &results,
+    );
     keep("certificate", 100, text.as_bytes())
 }
