@@ -1,4 +1,4 @@
-//! Histories that fuzzing found: each verdict on them has to pass the certifier.
+//! Histories that fuzzing found, also against other checkers: each verdict on them has to pass the certifier.
 #![allow(missing_docs)]
 
 use checker::{Options, check};
@@ -17,7 +17,8 @@ fn verdicts(lines: &str) -> Vec<Verdict> {
         ..ReadOptions::default()
     };
     let history = read(&[source], &options).expect("a good history").history;
-    let checked = check(&history, &Level::WEAK, &Options::default());
+    let levels: Vec<Level> = Level::all().collect();
+    let checked = check(&history, &levels, &Options::default());
     let certified = checked.into_iter().map(|checked| {
         let result = checked.result;
         if !matches!(result.verdict, Verdict::Unknown(_)) {
@@ -92,4 +93,57 @@ fn a_list_shows_an_element_that_nobody_appended_among_others() {
          {\"session\":1,\"ops\":[[\"append\",\"x\",4]]}\n\
          {\"session\":2,\"ops\":[[\"rlist\",\"x\",[3,2,4]]]}\n",
     );
+}
+
+#[test]
+fn an_append_tried_again_after_an_abort_is_not_unseen() {
+    let verdicts = verdicts(
+        "{\"session\":0,\"status\":\"aborted\",\"ops\":[[\"append\",\"x\",1]]}\n\
+         {\"session\":0,\"ops\":[[\"append\",\"x\",1]]}\n\
+         {\"session\":1,\"ops\":[[\"append\",\"x\",2],[\"rlist\",\"x\",[1,2]]]}\n",
+    );
+    let holds = |verdict: &Verdict| matches!(verdict, Verdict::Holds(_));
+    assert!(verdicts.iter().all(holds));
+}
+
+fn all_are_violated(lines: &str) {
+    let is_violated = |verdict: &Verdict| matches!(verdict, Verdict::Violated(_));
+    assert!(verdicts(lines).iter().all(is_violated));
+}
+
+#[test]
+fn an_element_shown_twice_has_no_second_place() {
+    all_are_violated(
+        "{\"session\":0,\"ops\":[[\"append\",\"x\",1]]}\n\
+         {\"session\":1,\"ops\":[[\"append\",\"x\",2]]}\n\
+         {\"session\":2,\"ops\":[[\"rlist\",\"x\",[1,2,1]]]}\n",
+    );
+}
+
+#[test]
+fn an_element_that_nobody_appended_is_not_shown_twice_at_any_level() {
+    all_are_violated("{\"session\":0,\"ops\":[[\"rlist\",\"x\",[7,7]]]}\n");
+}
+
+#[test]
+fn what_a_list_lacks_comes_later_even_if_it_was_appended_twice() {
+    let verdicts = verdicts(
+        "{\"session\":0,\"ops\":[[\"append\",\"x\",1]]}\n\
+         {\"session\":0,\"ops\":[[\"append\",\"x\",2]]}\n\
+         {\"session\":0,\"ops\":[[\"rlist\",\"x\",[1]]]}\n\
+         {\"session\":1,\"ops\":[[\"append\",\"x\",2]]}\n",
+    );
+    assert!(matches!(verdicts.last(), Some(Verdict::Violated(_))));
+}
+
+#[test]
+fn an_element_tried_again_after_an_abort_orders_its_neighbours() {
+    let verdicts = verdicts(
+        "{\"session\":0,\"status\":\"aborted\",\"ops\":[[\"append\",\"x\",1]]}\n\
+         {\"session\":1,\"ops\":[[\"append\",\"x\",1],[\"append\",\"x\",3]]}\n\
+         {\"session\":2,\"ops\":[[\"append\",\"x\",2]]}\n\
+         {\"session\":3,\"ops\":[[\"rlist\",\"x\",[1,2,3]]]}\n",
+    );
+    let is_violated = |verdict: &Verdict| matches!(verdict, Verdict::Violated(_));
+    assert!(verdicts.iter().all(is_violated));
 }

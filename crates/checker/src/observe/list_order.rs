@@ -15,13 +15,14 @@
 //! that do not share the storage of the longest (comparing is one memory scan).
 //!
 //! **Source.** Kingsbury & Alvaro, "Elle", VLDB 2021, section 3. Where we differ: an element whose
-//! author is not known for certain is passed over, so that its neighbours are still ordered; lists
+//! author is not known for certain is passed over, so that its neighbours are still ordered, and so
+//! is one that the list has shown before, since it cannot have two places; lists
 //! that contradict each other leave what both say in place, since that breaks a level by itself.
 
 use super::appends::{Append, Appends, Author};
 use super::{KnownOrder, Observed, ReadAnomaly};
 use history::{AnomalyKind, History, KeyId, OpId, OpKind, Status, TxnId, ValueCode};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// Reads the version order of each key off its lists, and adds what does not fit.
 pub(super) fn add(observed: &mut Observed<'_>) {
@@ -219,16 +220,21 @@ impl<'a> Search<'a> {
     /// Goes through the longest list of a key; returns the last append in it.
     fn go_through(&mut self, read: ListRead<'a>) -> Option<Append> {
         let outside = self.outside_count(&read);
+        let mut strangers = HashSet::new();
         let mut last = None;
         for (at, &element) in read.list.iter().enumerate() {
             let (author, place) = self.appends.author(self.history, read.key, element);
-            if !matches!(author, Author::Nobody) {
+            let is_repeated = if matches!(author, Author::Nobody) {
+                !strangers.insert(element)
+            } else {
                 self.shown[place] += 1;
-                if self.shown[place] > self.append_count(read.key, element) {
-                    self.add_anomaly(AnomalyKind::DuplicateElement, &read, vec![read.op]);
-                }
+                self.shown[place] > self.append_count(read.key, element)
+            };
+            if is_repeated {
+                self.add_anomaly(AnomalyKind::DuplicateElement, &read, vec![read.op]);
+            } else {
+                self.visit(&read, at + 1 == outside, author, &mut last);
             }
-            self.visit(&read, at + 1 == outside, author, &mut last);
         }
         last
     }
@@ -262,6 +268,7 @@ impl<'a> Search<'a> {
     }
 
     /// How often an element was appended by transactions that did not abort, or at all if all did.
+    /// An element that nobody appended counts as one: to show it once is another anomaly.
     fn append_count(&self, key: KeyId, element: ValueCode) -> u32 {
         let appends = self.appends.find(key, element);
         let count = appends.len() as u32;
@@ -271,7 +278,7 @@ impl<'a> Search<'a> {
         let aborted = appends
             .filter(|&place| self.history.status(self.appends.at(place).txn) == Status::Aborted);
         match count - aborted.count() as u32 {
-            0 => count,
+            0 => count.max(1),
             alive => alive,
         }
     }
@@ -319,11 +326,11 @@ impl<'a> Search<'a> {
             let author = self.appends.author(self.history, read.key, element).0;
             let count = shown.entry(element).or_default();
             *count += 1;
-            let is_known = !matches!(author, Author::Nobody);
-            if is_known && *count > self.append_count(read.key, element) {
+            if *count > self.append_count(read.key, element) {
                 self.add_anomaly(AnomalyKind::DuplicateElement, read, vec![read.op]);
+            } else {
+                self.visit(read, at + 1 == outside, author, &mut last);
             }
-            self.visit(read, at + 1 == outside, author, &mut last);
         }
     }
 
@@ -335,20 +342,17 @@ impl<'a> Search<'a> {
             };
             for place in self.appends.of_key(KeyId(key as u32)) {
                 let append = self.appends.at(place);
-                if self.shown[place] == 0
-                    && self.taken[append.txn.index()]
-                    && self.is_only(KeyId(key as u32), append)
-                {
+                if self.taken[append.txn.index()] && self.is_unseen(KeyId(key as u32), append) {
                     self.add_pair(last, append, OpId(op));
                 }
             }
         }
     }
 
-    /// Whether nobody else appended the same element.
-    fn is_only(&self, key: KeyId, append: Append) -> bool {
-        let (author, _) = self.appends.author(self.history, key, append.element);
-        matches!(author, Author::One(one) if one.op == append.op)
+    /// Whether the longest list lacks the element, and nobody else appended it without aborting.
+    fn is_unseen(&self, key: KeyId, append: Append) -> bool {
+        let (author, first) = self.appends.author(self.history, key, append.element);
+        self.shown[first] == 0 && matches!(author, Author::One(one) if one.op == append.op)
     }
 
     fn add_pair(&mut self, from: Append, to: Append, read: OpId) {

@@ -262,14 +262,13 @@ impl Cycle<'_> {
         Ok(())
     }
 
-    /// Whether a list read shows by itself that an append came later: it is not in the list. Lists
-    /// show orders only where elements differ.
+    /// Whether a list read shows by itself that an append came later: its element is not in the
+    /// list, whoever else appended that.
     fn shows_no(&self, read: OpId, append: OpId) -> bool {
         let history = self.facts.history;
         let (list, element) = (history.op(read), history.op(append));
         list.kind == OpKind::ReadList
             && element.kind == OpKind::Append
-            && self.facts.writes(element.key, element.value).len() == 1
             && !history.list(list.value).contains(&element.value)
     }
 

@@ -206,11 +206,10 @@ impl Scene<'_> {
         let before = self.facts.require_write(edge.from, first, key)?;
         let after = self.facts.require_write(edge.to, second, key)?;
         for element in [before, after] {
-            let writes = self.facts.writes(key, element);
             require!(
-                writes.len() == 1 && history.op(writes[0].1).kind == OpKind::Append,
-                "{} is not the only one to append that to {}",
-                self.name(writes.first().map_or(edge.from, |write| write.0)),
+                self.facts.has_one_append(key, element),
+                "{} was not appended to {} by one transaction alone",
+                history.value(element),
                 history.key_name(key)
             );
         }

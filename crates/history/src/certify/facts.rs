@@ -83,6 +83,15 @@ impl Facts<'_> {
         self.writes.get(&(key, version)).map_or(&[], Vec::as_slice)
     }
 
+    /// Whether a list shows whose element this is: one append of it did not abort. Those that did
+    /// do not count, since clients try again with the same element.
+    pub(super) fn has_one_append(&self, key: KeyId, element: ValueCode) -> bool {
+        let writes = self.writes(key, element).iter();
+        let mut alive = writes.filter(|write| self.history.status(write.0) != Status::Aborted);
+        let is_append = |write: &(TxnId, OpId)| self.history.op(write.1).kind == OpKind::Append;
+        alive.next().is_some_and(is_append) && alive.next().is_none()
+    }
+
     /// Whether every interpretation in which all reads are possible takes the transaction.
     pub(super) fn is_taken(&self, txn: TxnId) -> bool {
         txn.index() < self.history.txn_count()

@@ -57,7 +57,8 @@ pub(super) fn dirty_update(
 }
 
 /// A list shows an element more often than it was appended by transactions that did not abort. If
-/// all aborted, once is too often for most levels, but then that is another anomaly.
+/// all aborted, or nobody appended it, once is too often for most levels, but then that is another
+/// anomaly.
 pub(super) fn duplicate_element(
     facts: &Facts<'_>,
     takes: &dyn Fn(TxnId) -> bool,
@@ -72,10 +73,10 @@ pub(super) fn duplicate_element(
         let aborted = |write: &&(TxnId, OpId)| history.status(write.0) == Status::Aborted;
         let aborted_count = writes.iter().filter(aborted).count();
         let count = match writes.len() - aborted_count {
-            0 => aborted_count,
+            0 => aborted_count.max(1),
             alive => alive,
         };
-        count > 0 && same.len() > count
+        same.len() > count
     };
     require!(
         list.chunk_by(|a, b| a == b).any(is_too_often),
