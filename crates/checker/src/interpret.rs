@@ -128,6 +128,7 @@ impl<'h> Observed<'h> {
         }
         let mut chosen = Observed {
             history: self.history,
+            file_order: self.file_order.clone(),
             values: Cow::Owned(Vec::new()),
             links,
             taken: Vec::new(),

@@ -186,6 +186,7 @@ impl Lists {
     }
 
     /// The elements of a list; [`ValueCode::NIL`] is the empty list, as is an unknown one.
+    #[inline]
     pub fn get(&self, code: ValueCode) -> &[ValueCode] {
         if code == ValueCode::NIL || code == ValueCode::UNKNOWN {
             return &[];
@@ -329,6 +330,7 @@ impl History {
     }
 
     /// When a transaction began and ended, if the history says so.
+    #[inline]
     pub fn interval(&self, txn: TxnId) -> Option<Interval> {
         self.intervals
             .as_ref()
@@ -374,6 +376,7 @@ impl History {
     }
 
     /// The elements of a list or set that was read.
+    #[inline]
     pub fn list(&self, code: ValueCode) -> &[ValueCode] {
         self.lists.get(code)
     }

@@ -129,16 +129,15 @@ impl<'a> Gaps<'a> {
             is_read[key as usize] = true;
         }
         let mut firsts: Vec<(u32, u32)> = Vec::new();
-        for (txn, row) in history.txns().iter().enumerate() {
-            if !self.observed.taken[txn] {
+        for &txn in &self.observed.file_order {
+            if !self.observed.taken[txn.index()] {
                 continue;
             }
-            let start = row.ops_start as usize;
-            for op in start..start + row.op_count as usize {
+            for op in history.op_range(txn) {
                 let key = history.ops().keys[op];
                 let is_version = self.observed.links[op] == Link::WRITE && !self.is_preceded[op];
                 if is_version && is_read[key.index()] {
-                    firsts.push((key.0, txn as u32));
+                    firsts.push((key.0, txn.0));
                 }
             }
         }

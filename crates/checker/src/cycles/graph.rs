@@ -136,13 +136,12 @@ impl<'a> Graph<'a> {
         let history = observed.history;
         let writes = Writes::new(observed);
         let mut gaps = Gaps::new(observed, &writes);
-        for (txn, row) in history.txns().iter().enumerate() {
-            if !observed.taken[txn] {
+        for &txn in &observed.file_order {
+            if !observed.taken[txn.index()] {
                 continue;
             }
-            let reader = txn as u32;
-            let start = row.ops_start as usize;
-            for op in start..start + row.op_count as usize {
+            let reader = txn.0;
+            for op in history.op_range(txn) {
                 let (link, key) = (observed.links[op], history.ops().keys[op]);
                 if link == Link::INITIAL {
                     gaps.read_initial(key.0, reader, op as u32);

@@ -32,7 +32,11 @@ impl Events {
     }
 
     /// The events that an edge puts in order.
+    #[inline]
     fn of(&self, kind: Kinds, from: u32, to: u32) -> (u32, u32) {
+        if !self.shape.split {
+            return (from, to);
+        }
         match kind {
             RW => (self.start(from), self.commit(to)),
             INNER if from < self.first_barrier => (self.start(from), self.commit(to)),
@@ -62,22 +66,22 @@ pub fn sort(graph: &Graph<'_>, shape: Shape, kinds: Kinds) -> Result<Vec<u32>, V
         })
         .map(|(edge, &kind)| events.of(kind, edge.from, edge.to))
     };
-    let mut starts = vec![0u32; count + 1];
+    // Shifted by one while the rows are filled, so that each start ends where the next row begins.
+    let mut starts = vec![0u32; count + 2];
     let mut open = vec![0u32; count];
     for (from, to) in pairs() {
-        starts[from as usize + 1] += 1;
+        starts[from as usize + 2] += 1;
         open[to as usize] += 1;
     }
     for event in 0..count {
-        starts[event + 1] += starts[event];
+        starts[event + 2] += starts[event + 1];
     }
-    let mut targets = vec![0u32; starts[count] as usize];
-    let mut next = starts.clone();
+    let mut targets = vec![0u32; starts[count + 1] as usize];
     for (from, to) in pairs() {
-        targets[next[from as usize] as usize] = to;
-        next[from as usize] += 1;
+        let place = &mut starts[from as usize + 1];
+        targets[*place as usize] = to;
+        *place += 1;
     }
-    drop(next);
     let is_counted = |event: u32| event >= events.first_other || taken[shape.txn(event) as usize];
     if shape.split {
         for txn in (0..graph.txns).filter(|&txn| taken[txn as usize]) {

@@ -24,7 +24,7 @@ pub(super) struct Appends {
 
 impl Appends {
     /// Gathers them.
-    pub fn of(history: &History) -> Appends {
+    pub fn of(history: &History, file_order: &[TxnId]) -> Appends {
         let ops = history.ops();
         let is_append = |op: &usize| ops.kinds[*op] == OpKind::Append;
         let mut starts = vec![0u32; history.keys().limit() + 1];
@@ -41,7 +41,7 @@ impl Appends {
         };
         let mut all = vec![none; starts.last().map_or(0, |&end| end as usize)];
         let mut next = starts.clone();
-        for txn in history.txn_ids() {
+        for &txn in file_order {
             for op in history.op_range(txn).filter(is_append) {
                 let place = &mut next[ops.keys[op].index()];
                 all[*place as usize] = Append {
@@ -54,7 +54,10 @@ impl Appends {
         }
         for key in 1..starts.len() {
             let of_key = &mut all[starts[key - 1] as usize..starts[key] as usize];
-            of_key.sort_unstable_by_key(|append| (append.element, append.op));
+            let by_element = |append: &Append| (append.element, append.op);
+            if !of_key.is_sorted_by_key(by_element) {
+                of_key.sort_unstable_by_key(by_element);
+            }
         }
         Appends { starts, all }
     }

@@ -135,7 +135,7 @@ fn scatter(
     buffer.resize(total + 1, Entry::default());
     let history = observed.history;
     let ops = history.ops();
-    for txn in history.txn_ids() {
+    for &txn in &observed.file_order {
         let special = if history.status(txn) == Status::Committed {
             0
         } else {
@@ -237,7 +237,7 @@ fn join_bucket(
 /// look too. The same scan finds the transaction of every unsettled read.
 fn add_readers(observed: &mut Observed<'_>, unsettled: &mut Unsettled) {
     unsettled.reads.clear();
-    for txn in observed.history.txn_ids() {
+    for &txn in &observed.file_order {
         for op in observed.history.op_range(txn) {
             let link = observed.links[op];
             if link == Link::PENDING || link == txn.0 {
@@ -245,4 +245,5 @@ fn add_readers(observed: &mut Observed<'_>, unsettled: &mut Unsettled) {
             }
         }
     }
+    unsettled.reads.sort_unstable_by_key(|&(op, txn)| (txn, op));
 }

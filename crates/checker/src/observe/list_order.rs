@@ -25,24 +25,28 @@ use history::{AnomalyKind, History, KeyId, OpId, OpKind, Status, TxnId, ValueCod
 use std::collections::{HashMap, HashSet};
 
 /// Reads the version order of each key off its lists, and adds what does not fit.
-pub(super) fn add(observed: &mut Observed<'_>) {
+pub(super) fn add(observed: &mut Observed<'_>, appends: Option<Appends>) {
     let history = observed.history;
     if observed.undecidable.is_some() || !history.ops().kinds.contains(&OpKind::ReadList) {
         return;
     }
-    let appends = Appends::of(history);
+    let appends = appends.unwrap_or_else(|| Appends::of(history, &observed.file_order));
     take_seen(observed, &appends);
     observed.unprovable = unprovable(observed, &appends);
-    let found = Search::new(history, &observed.taken, &appends).run();
+    let found = Search::new(history, &observed.file_order, &observed.taken, &appends).run();
     observed.known = found.known;
     observed.read_anomalies.extend(found.anomalies);
 }
 
 /// What the lists alone show of version orders if these transactions committed, and what does not
 /// fit.
-pub(super) fn shown(history: &History, taken: &[bool]) -> (Vec<KnownOrder>, Vec<ReadAnomaly>) {
-    let appends = Appends::of(history);
-    let mut search = Search::new(history, taken, &appends);
+pub(super) fn shown(
+    history: &History,
+    file_order: &[TxnId],
+    taken: &[bool],
+) -> (Vec<KnownOrder>, Vec<ReadAnomaly>) {
+    let appends = Appends::of(history, file_order);
+    let mut search = Search::new(history, file_order, taken, &appends);
     search.read_all();
     (search.found.known, search.found.anomalies)
 }
@@ -59,24 +63,64 @@ fn take_seen(observed: &mut Observed<'_>, appends: &Appends) {
     if !open.iter().any(appends_lists) {
         return;
     }
-    // An element seen twice says nothing new, and lists share their beginnings.
     let mut seen = vec![false; appends.len()];
-    let taken = history.txn_ids().filter(|t| observed.taken[t.index()]);
-    let mut work: Vec<TxnId> = taken.collect();
-    while let Some(txn) = work.pop() {
-        for (_, op) in history.txn_ops(txn) {
-            if op.kind != OpKind::ReadList {
-                continue;
-            }
-            for &element in history.list(op.value).iter().rev() {
-                let (author, place) = appends.author(history, op.key, element);
-                if place < appends.len() && std::mem::replace(&mut seen[place], true) {
-                    break;
+    // By key, a list all of whose elements were seen.
+    let mut whole: Vec<&[ValueCode]> = vec![&[]; history.keys().limit()];
+    let mut work = Vec::new();
+    for at in 0..observed.file_order.len() {
+        let txn = observed.file_order[at];
+        if !observed.taken[txn.index()] {
+            continue;
+        }
+        work.push(txn);
+        while let Some(txn) = work.pop() {
+            each_list(history, txn, |_, key, list| {
+                if !is_beginning(list, whole[key.index()]) {
+                    whole[key.index()] = list;
+                    see(observed, appends, (key, list), &mut seen, &mut work);
                 }
-                if let Author::One(append) = author {
-                    observed.take_with(append.txn, &mut work);
-                }
-            }
+            });
+        }
+    }
+}
+
+/// Takes the authors of a list's elements. An element seen twice says nothing new, and lists share
+/// their beginnings.
+fn see(
+    observed: &mut Observed<'_>,
+    appends: &Appends,
+    (key, list): (KeyId, &[ValueCode]),
+    seen: &mut [bool],
+    work: &mut Vec<TxnId>,
+) {
+    for &element in list.iter().rev() {
+        let (author, place) = appends.author(observed.history, key, element);
+        if place < appends.len() && std::mem::replace(&mut seen[place], true) {
+            break;
+        }
+        if let Author::One(append) = author {
+            observed.take_with(append.txn, work);
+        }
+    }
+}
+
+/// Whether one list is stored as a beginning of another, so that nothing has to be compared.
+#[inline]
+fn is_beginning(list: &[ValueCode], of: &[ValueCode]) -> bool {
+    list.as_ptr() == of.as_ptr() && list.len() <= of.len()
+}
+
+/// Calls with the operation, the key and the elements of every list that a transaction read.
+#[inline]
+fn each_list<'a>(
+    history: &'a History,
+    txn: TxnId,
+    mut call: impl FnMut(OpId, KeyId, &'a [ValueCode]),
+) {
+    let ops = history.ops();
+    for op in history.op_range(txn) {
+        if ops.kinds[op] == OpKind::ReadList && ops.values[op] != ValueCode::UNKNOWN {
+            call(OpId(op as u32), ops.keys[op], history.list(ops.values[op]));
         }
     }
 }
@@ -88,7 +132,7 @@ fn unprovable(observed: &Observed<'_>, appends: &Appends) -> Option<String> {
     let ops = history.ops();
     let mut is_read = vec![false; history.keys().limit()];
     let mut is_written = vec![false; history.keys().limit()];
-    for txn in history.txn_ids() {
+    for &txn in &observed.file_order {
         if history.status(txn) == Status::Aborted {
             continue;
         }
@@ -141,6 +185,7 @@ struct ListRead<'a> {
 
 struct Search<'a> {
     history: &'a History,
+    file_order: &'a [TxnId],
     taken: &'a [bool],
     appends: &'a Appends,
     /// By place of an element's first append: how often the longest list shows the element.
@@ -152,9 +197,15 @@ struct Search<'a> {
 const NO_READ: u32 = u32::MAX;
 
 impl<'a> Search<'a> {
-    fn new(history: &'a History, taken: &'a [bool], appends: &'a Appends) -> Search<'a> {
+    fn new(
+        history: &'a History,
+        file_order: &'a [TxnId],
+        taken: &'a [bool],
+        appends: &'a Appends,
+    ) -> Search<'a> {
         Search {
             history,
+            file_order,
             taken,
             appends,
             shown: vec![0; appends.len()],
@@ -188,32 +239,27 @@ impl<'a> Search<'a> {
         ListRead { key, op, txn, list }
     }
 
-    /// The list reads that count.
-    fn reads(&self) -> impl Iterator<Item = ListRead<'a>> + use<'a> {
-        let (history, taken) = (self.history, self.taken);
-        let txns = history.txn_ids().filter(|txn| taken[txn.index()]);
-        txns.flat_map(move |txn| {
-            let ops = history.txn_ops(txn);
-            let lists = ops.filter(|(_, op)| op.kind == OpKind::ReadList);
-            let known = lists.filter(|(_, op)| op.value != ValueCode::UNKNOWN);
-            known.map(move |(id, op)| ListRead {
-                key: op.key,
-                op: id,
-                txn,
-                list: history.list(op.value),
-            })
-        })
+    /// Calls with all list reads that count.
+    #[inline]
+    fn each_read(&self, mut call: impl FnMut(ListRead<'a>)) {
+        for &txn in self.file_order {
+            if self.taken[txn.index()] {
+                each_list(self.history, txn, |op, key, list| {
+                    call(ListRead { key, op, txn, list });
+                });
+            }
+        }
     }
 
     /// By key: the read that returned the longest list, and its transaction.
     fn longest(&self) -> Vec<(u32, u32)> {
         let mut longest = vec![(NO_READ, 0, 0); self.history.keys().limit()];
-        for read in self.reads() {
+        self.each_read(|read| {
             let known = &mut longest[read.key.index()];
             if known.0 == NO_READ || read.list.len() > known.2 {
                 *known = (read.op.0, read.txn.0, read.list.len());
             }
-        }
+        });
         longest.into_iter().map(|(op, txn, _)| (op, txn)).collect()
     }
 
@@ -293,13 +339,21 @@ impl<'a> Search<'a> {
 
     /// Every list is a beginning of the longest one, or says something else.
     fn compare_all(&mut self, longest: &[(u32, u32)]) {
-        for read in self.reads() {
-            let (op, txn) = longest[read.key.index()];
-            let long = self.history.list(self.history.op(OpId(op)).value);
-            let shared = read.list.as_ptr() == long.as_ptr() && read.list.len() <= long.len();
-            if shared || long.starts_with(read.list) {
-                continue;
+        let list = |&(op, txn): &(u32, u32)| match op {
+            NO_READ => &[][..],
+            op => self.list_read(OpId(op), TxnId(txn)).list,
+        };
+        let lists: Vec<&[ValueCode]> = longest.iter().map(list).collect();
+        let mut others = Vec::new();
+        self.each_read(|read| {
+            let long = lists[read.key.index()];
+            if !is_beginning(read.list, long) && !long.starts_with(read.list) {
+                others.push(read);
             }
+        });
+        others.sort_unstable_by_key(|read| (read.txn, read.op));
+        for read in others {
+            let (op, txn) = longest[read.key.index()];
             let longest_read = self.list_read(OpId(op), TxnId(txn));
             self.disagree(&longest_read, &read);
         }

@@ -22,7 +22,8 @@ pub(super) fn reduce(observed: &mut Observed<'_>) {
     }
     let mut values = history.ops().values.clone();
     let mut own = OwnAppends::default();
-    for txn in history.txn_ids() {
+    for at in 0..observed.file_order.len() {
+        let txn = observed.file_order[at];
         let range = history.op_range(txn);
         own.begin(history, range.clone());
         for op in range.clone() {
@@ -33,6 +34,7 @@ pub(super) fn reduce(observed: &mut Observed<'_>) {
         }
     }
     observed.values = Cow::Owned(values);
+    observed.read_anomalies.sort_by_key(|anomaly| anomaly.txn);
 }
 
 /// What a transaction appended itself. A scan for every read, or a map where that would be many.

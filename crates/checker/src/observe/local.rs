@@ -85,12 +85,14 @@ impl TouchedKeys {
 pub(super) fn classify(observed: &mut Observed<'_>) {
     let mut touched = TouchedKeys::new();
     let mut anomalies = Vec::new();
-    for txn in observed.history.txn_ids() {
+    for at in 0..observed.file_order.len() {
+        let txn = observed.file_order[at];
         let row = observed.history.txn(txn);
         touched.begin(row.op_count as usize);
         let reads_count = row.status != Status::Aborted;
         classify_txn(observed, txn, reads_count, &mut touched, &mut anomalies);
     }
+    anomalies.sort_by_key(|anomaly| anomaly.txn);
     observed.read_anomalies.append(&mut anomalies);
 }
 

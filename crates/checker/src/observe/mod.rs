@@ -2,8 +2,8 @@
 //! committed, which write each external read returned, and which single reads are anomalous.
 //!
 //! Steps: reduce list reads to the version they saw (`lists`); find each transaction's external
-//! reads and final writes (`local`); join reads to writes by key and value (`join`); settle the
-//! reads whose version is missing, duplicated, aborted, intermediate or indeterminate (`settle`).
+//! reads and final writes (`local`); join reads to writes by key and value (`join`, `list_join`);
+//! settle the reads whose version is missing, duplicated, aborted, intermediate or indeterminate (`settle`).
 //! The result is one 32-bit *link* an operation, which is all that the levels look at.
 //!
 //! Cost: linear in the operations; 4 bytes an operation beyond the history, and a join buffer of
@@ -11,8 +11,10 @@
 
 mod appends;
 mod circle;
+mod file_order;
 mod join;
 mod key_order;
+mod list_join;
 mod list_order;
 mod lists;
 mod local;
@@ -20,6 +22,7 @@ mod settle;
 
 use crate::Budget;
 use crate::budget::Limit;
+use appends::Appends;
 use history::{
     AnomalyKind, History, Initial, KeyId, KeyOrder, OpId, Reason, Status, TxnId, ValueCode,
 };
@@ -104,6 +107,8 @@ impl KnownOrder {
 /// A history together with everything that follows from single operations.
 pub struct Observed<'h> {
     pub history: &'h History,
+    /// All transactions by the place of their operations in the columns: the order to walk in.
+    pub file_order: Vec<TxnId>,
     /// The value column, with each list read replaced by the version it saw.
     pub values: Cow<'h, [ValueCode]>,
     /// One link an operation; see [`Link`].
@@ -135,6 +140,7 @@ pub fn observe<'h>(
 ) -> Result<Observed<'h>, Limit> {
     let mut observed = Observed {
         history,
+        file_order: file_order::file_order(history),
         values: Cow::Borrowed(&history.ops().values),
         links: vec![Link::SKIP; history.op_count()],
         taken: Vec::new(),
@@ -151,12 +157,16 @@ pub fn observe<'h>(
     budget.check("observe")?;
     local::classify(&mut observed);
     budget.check("observe")?;
-    let initial_code = initial.code(history.values());
-    let unsettled = join::join(&mut observed, initial_code);
+    let only_lists = list_join::has_only_lists(history);
+    let appends = only_lists.then(|| Appends::of(history, &observed.file_order));
+    let unsettled = match &appends {
+        Some(appends) => list_join::join(&mut observed, appends),
+        None => join::join(&mut observed, initial.code(history.values())),
+    };
     budget.check("join")?;
     settle::settle(&mut observed, unsettled);
     observed.take_committed();
-    list_order::add(&mut observed);
+    list_order::add(&mut observed, appends);
     key_order::add(&mut observed, keys);
     Ok(observed)
 }
@@ -179,16 +189,19 @@ impl<'h> Observed<'h> {
         {
             return;
         }
-        let mut work: Vec<TxnId> = history
-            .txn_ids()
-            .filter(|t| self.taken[t.index()])
-            .collect();
-        while let Some(txn) = work.pop() {
-            for op in history.op_range(txn) {
-                let link = self.links[op];
-                if Link::is_txn(link) && !self.taken[link as usize] {
-                    self.taken[link as usize] = true;
-                    work.push(TxnId(link));
+        let mut work = Vec::new();
+        for &txn in &self.file_order {
+            if history.status(txn) != Status::Committed {
+                continue;
+            }
+            work.push(txn);
+            while let Some(txn) = work.pop() {
+                for op in history.op_range(txn) {
+                    let link = self.links[op];
+                    if Link::is_txn(link) && !self.taken[link as usize] {
+                        self.taken[link as usize] = true;
+                        work.push(TxnId(link));
+                    }
                 }
             }
         }
@@ -224,7 +237,7 @@ impl<'h> Observed<'h> {
         }
         let statuses = self.history.txns().iter().map(|txn| txn.status);
         let taken: Vec<bool> = statuses.map(|status| status == Status::Committed).collect();
-        let (mut known, read_anomalies) = list_order::shown(self.history, &taken);
+        let (mut known, read_anomalies) = list_order::shown(self.history, &self.file_order, &taken);
         let counts = |known: &&KnownOrder| {
             known.after != KnownOrder::LISTED
                 && taken[known.from.index()]
@@ -233,6 +246,7 @@ impl<'h> Observed<'h> {
         known.extend(self.known.iter().filter(counts));
         Some(Observed {
             history: self.history,
+            file_order: self.file_order.clone(),
             values: Cow::Owned(Vec::new()),
             links: self.links.clone(),
             taken,

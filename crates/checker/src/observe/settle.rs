@@ -11,7 +11,7 @@
 use super::join::Unsettled;
 use super::{AmbiguousRead, Link, Observed, ReadAnomaly};
 use history::{AnomalyKind, OpId, Status, TxnId};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// So many possible writers are kept for all reads together; beyond, two each have to do, and
 /// nothing that depends on them is called a violation.
@@ -35,7 +35,7 @@ struct Writes {
 /// So many writes of one version are kept.
 const CANDIDATES_MAX: usize = 4096;
 
-type Versions = HashMap<(u32, u32), Writes>;
+type Versions = FxHashMap<(u32, u32), Writes>;
 
 /// Settles every unsettled read.
 pub(super) fn settle(observed: &mut Observed<'_>, unsettled: Unsettled) {
@@ -55,12 +55,12 @@ pub(super) fn settle(observed: &mut Observed<'_>, unsettled: Unsettled) {
 fn versions_in_question(observed: &Observed<'_>, unsettled: &Unsettled) -> Versions {
     let history = observed.history;
     let ops = history.ops();
-    let mut versions: Versions = HashMap::new();
+    let mut versions: Versions = Versions::default();
     for &(op, _) in &unsettled.reads {
         let version = (ops.keys[op as usize].0, observed.values[op as usize].0);
         versions.entry(version).or_default();
     }
-    for txn in history.txn_ids() {
+    for &txn in &observed.file_order {
         for op in history.op_range(txn).filter(|&op| ops.kinds[op].is_write()) {
             if let Some(writes) = versions.get_mut(&(ops.keys[op].0, ops.values[op].0)) {
                 let is_version =
@@ -78,6 +78,12 @@ fn versions_in_question(observed: &Observed<'_>, unsettled: &Unsettled) -> Versi
                 }
             }
         }
+    }
+    for writes in versions.values_mut() {
+        writes.versions.sort_unstable_by_key(|write| write.txn);
+        writes
+            .others
+            .sort_unstable_by_key(|write| (write.txn, write.op));
     }
     versions
 }

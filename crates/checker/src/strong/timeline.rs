@@ -38,22 +38,29 @@ impl Timeline {
             history.status(TxnId(*txn)) == Status::Committed
                 && interval(*txn).end != Interval::NEVER
         };
-        let all = 0..history.txn_count() as u32;
-        let mut completions: Vec<u32> = all.clone().filter(taken).filter(completed).collect();
-        completions.sort_by_key(|&txn| (interval(txn).completion(), txn));
-        let ends: Vec<i64> = completions
-            .iter()
-            .map(|&txn| interval(txn).completion())
+        // Most files have them by time, or nearly so, and nothing is to be sorted or searched far.
+        let all = || observed.file_order.iter().map(|txn| txn.0);
+        let mut by_end: Vec<(i64, u32)> = all()
+            .filter(taken)
+            .filter(completed)
+            .map(|txn| (interval(txn).completion(), txn))
             .collect();
-        let before: Vec<u32> = all
-            .clone()
-            .map(|txn| ends.partition_point(|&end| end < interval(txn).start) as u32)
-            .collect();
+        by_end.sort();
+        let mut before = vec![0; history.txn_count()];
+        let mut near = 0;
+        for txn in all() {
+            near = first_from(&by_end, interval(txn).start, near);
+            before[txn as usize] = near as u32;
+        }
+        // From a reference: by value, the numbers would stay in the room of the pairs.
+        let completions: Vec<u32> = by_end.iter().map(|&(_, txn)| txn).collect();
+        drop(by_end);
         let mut place = vec![u32::MAX; history.txn_count()];
         for (at, &txn) in completions.iter().enumerate() {
             place[txn as usize] = at as u32;
         }
         let mut starting_at = vec![0u32; completions.len() + 2];
+        let all = 0..history.txn_count() as u32;
         for txn in all.clone().filter(taken) {
             starting_at[before[txn as usize] as usize + 1] += 1;
         }
@@ -105,4 +112,23 @@ impl Timeline {
     pub fn len(&self) -> usize {
         self.completions.len()
     }
+}
+
+/// How many completions precede a time: a search outwards from a place that is probably near.
+fn first_from(by_end: &[(i64, u32)], time: i64, near: usize) -> usize {
+    let is_before = |place: usize| by_end[place].0 < time;
+    let (mut low, mut high) = (near, near);
+    let mut step = 1;
+    while low > 0 && !is_before(low - 1) {
+        high = low - 1;
+        low = low.saturating_sub(step);
+        step *= 2;
+    }
+    step = 1;
+    while high < by_end.len() && is_before(high) {
+        low = high + 1;
+        high = (high + step).min(by_end.len());
+        step *= 2;
+    }
+    low + by_end[low..high].partition_point(|&(end, _)| end < time)
 }
