@@ -168,7 +168,6 @@ fn unprovable(observed: &Observed<'_>, appends: &Appends) -> Option<String> {
     None
 }
 
-#[derive(Default)]
 struct Found {
     known: Vec<KnownOrder>,
     anomalies: Vec<ReadAnomaly>,
@@ -209,7 +208,11 @@ impl<'a> Search<'a> {
             taken,
             appends,
             shown: vec![0; appends.len()],
-            found: Found::default(),
+            // Nearly every append has one that it follows.
+            found: Found {
+                known: Vec::with_capacity(appends.len()),
+                anomalies: Vec::new(),
+            },
         }
     }
 
