@@ -107,10 +107,16 @@ impl Builder {
 
     /// Forgets the version numbers of operations from `ops_start` on, which were taken back.
     pub(crate) fn forget_versions(&mut self, ops_start: usize) {
+        self.take_versions(ops_start);
+    }
+
+    /// Takes the numbers of all versions from the operation at `ops_start` on, with their operations.
+    pub(crate) fn take_versions(&mut self, ops_start: usize) -> Vec<(usize, u64)> {
         let kept = self
             .recorded
             .partition_point(|(op, _)| op.index() < ops_start);
-        self.recorded.truncate(kept);
+        let taken = self.recorded.drain(kept..);
+        taken.map(|(op, version)| (op.index(), version)).collect()
     }
 
     /// Adds a whole transaction.

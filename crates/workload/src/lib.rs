@@ -1,6 +1,13 @@
-//! Generates workloads and simulated histories.
+//! Workloads: simulated ([`generate()`]), and run against databases.
 
 mod generate;
+
+pub mod driver;
+pub mod drivers;
+pub mod plan;
+pub mod schema;
+pub mod sql;
+pub mod workloads;
 
 pub use generate::{
     Benchmark, Config, ConfigError, Datatype, Distribution, Generated, Shape, generate,

@@ -8,9 +8,14 @@
 //! operation is `[tag, key, value]`; without a value its result is unknown. A fourth element is the
 //! number that the database gave the version read or written. `docs/formats.md` has
 //! the grammar. Reading is one pass by hand over the bytes, without a tree.
+//!
+//! A recorder that wants to lose nothing writes a line with the status `started` before a transaction can
+//! have any effect, and the outcome in another line with the same `session` and `txn`. Where the
+//! second is missing, the transaction's outcome is unknown.
 
 use super::codes::{Codes, key_table};
 use super::edn::{Flaw, Scan, Scanner};
+use super::started::{Parked, Started, put_ops, take_ops};
 use super::{FormatError, WriteError, cut};
 use crate::{Builder, History, Interval, KeyId, Op, OpKind, Status, UNLABELLED, ValueCode};
 use std::io::Write;
@@ -60,6 +65,14 @@ pub fn read(bytes: &[u8], notes: &mut Vec<String>) -> Result<History, FormatErro
             }
         }
     }
+    for unfinished in reader.started.drain() {
+        let ended = reader.end_unfinished(unfinished);
+        ended.map_err(|flaw| flaw.in_text(bytes))?;
+    }
+    if reader.unfinished_count > 0 {
+        let count = reader.unfinished_count;
+        notes.push(format!("{count} transactions started and have no outcome"));
+    }
     if reader.timed_count > 0 && reader.timed_count < reader.builder.txn_count() {
         notes.push("some transactions have no start time, so no times are used".into());
     }
@@ -72,22 +85,35 @@ struct Reader {
     keys: Codes,
     values: Codes,
     elements: Vec<ValueCode>,
+    started: Started,
     line_count: usize,
+    unfinished_count: usize,
     timed_count: usize,
     /// The line that could not be read.
     bad: Option<Line>,
 }
 
 /// The fields of a line other than its operations.
-struct Line {
-    at: usize,
-    ops_start: usize,
-    session: Option<i64>,
-    label: u64,
-    status: Status,
-    start: Option<i64>,
-    end: Option<i64>,
-    header: bool,
+#[derive(Clone, Copy)]
+pub(super) struct Line {
+    pub at: usize,
+    pub ops_start: usize,
+    pub session: Option<i64>,
+    pub label: u64,
+    pub status: Status,
+    pub start: Option<i64>,
+    pub end: Option<i64>,
+    kind: LineKind,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum LineKind {
+    Header,
+    Txn,
+    /// A transaction that is about to run.
+    Started,
+    /// Something that happened to the database, for people.
+    Event,
 }
 
 impl Reader {
@@ -117,7 +143,7 @@ impl Reader {
             status: Status::Committed,
             start: None,
             end: None,
-            header: false,
+            kind: LineKind::Txn,
         };
         let done = self.rest_of_line(scanner, &mut line);
         if done.is_err() {
@@ -131,14 +157,51 @@ impl Reader {
             self.field(scanner, line)?;
         }
         line_end(scanner)?;
-        if !line.header {
-            self.close(line)?;
-        } else if line.session.is_some() || self.builder.ops.len() > line.ops_start {
-            return Err(Flaw::new(line.at, "the header holds a transaction, too")
-                .hint("the first line names the format; each line after it is one transaction"));
+        let holds_txn = line.session.is_some() || self.builder.ops.len() > line.ops_start;
+        match line.kind {
+            LineKind::Txn => self.close(line)?,
+            LineKind::Started => self.start(line)?,
+            LineKind::Header if holds_txn => {
+                return Err(
+                    Flaw::new(line.at, "the header holds a transaction, too").hint(
+                        "the first line names the format; each line after it is one transaction",
+                    ),
+                );
+            }
+            LineKind::Event if holds_txn => {
+                return Err(Flaw::new(line.at, "an event holds a transaction, too")
+                    .hint("an `event` has a line of its own"));
+            }
+            LineKind::Header | LineKind::Event => {}
         }
         self.line_count += 1;
         Ok(())
+    }
+
+    /// Sets a transaction aside until its outcome comes.
+    fn start(&mut self, line: &Line) -> Scan<()> {
+        let session = line.session.filter(|_| line.label != UNLABELLED);
+        let Some(session) = session else {
+            let problem = "a transaction that is `started` needs a `session` and a `txn`";
+            return Err(Flaw::new(line.at, problem)
+                .hint("the line with its outcome is found by these two numbers"));
+        };
+        let ops = take_ops(&mut self.builder, line.ops_start);
+        let unfinished = self.started.park(session, (*line, ops));
+        unfinished.map_or(Ok(()), |unfinished| self.end_unfinished(unfinished))
+    }
+
+    /// Makes a transaction without an outcome an indeterminate one.
+    fn end_unfinished(&mut self, (line, ops): Parked) -> Scan<()> {
+        let line = Line {
+            ops_start: self.builder.ops.len(),
+            status: Status::Indeterminate,
+            end: None,
+            ..line
+        };
+        put_ops(&mut self.builder, ops);
+        self.unfinished_count += 1;
+        self.end_txn(&line)
     }
 
     /// Makes what is left of the line that was cut off a transaction of unknown outcome, if there
@@ -179,22 +242,32 @@ impl Reader {
         match name {
             b"session" => line.session = Some(integer(scanner, "session")?),
             b"txn" => line.label = integer(scanner, "txn")?,
-            b"status" => line.status = status(scanner)?,
+            b"status" => match status(scanner)? {
+                Some(status) => line.status = status,
+                None => line.kind = LineKind::Started,
+            },
             b"start" => line.start = Some(integer(scanner, "start")?),
             b"end" => line.end = Some(integer(scanner, "end")?),
             b"ops" => self.ops(scanner)?,
-            b"isolde" if self.line_count == 0 => line.header = true,
+            b"info" => scanner.skip()?,
+            b"event" => {
+                line.kind = LineKind::Event;
+                scanner.skip()?;
+            }
+            b"at" | b"node" | b"text" if line.kind == LineKind::Event => scanner.skip()?,
+            b"isolde" if self.line_count == 0 => {
+                line.kind = LineKind::Header;
+                scanner.skip()?;
+            }
+            b"run" if self.line_count == 0 => scanner.skip()?,
             b"version" if self.line_count == 0 => version(scanner)?,
             b"sessions" if self.line_count == 0 => self.sessions(scanner)?,
             _ => {
                 let name = String::from_utf8_lossy(name);
                 return Err(Flaw::new(at, format!("unknown field `{name}`")).hint(
-                    "known are session, txn, status, start, end and ops (and the first line's own)",
+                    "known are session, txn, status, start, end, ops and info (and those of headers and events)",
                 ));
             }
-        }
-        if name == b"isolde" {
-            scanner.skip()?;
         }
         Ok(())
     }
@@ -252,7 +325,7 @@ impl Reader {
                 } else {
                     kind
                 };
-                value = self.list(scanner)?;
+                value = self.list(scanner, kind, KeyId(key.0))?;
             } else {
                 let at = scanner.pos;
                 value = scalar(&mut self.values, scanner)?;
@@ -278,17 +351,34 @@ impl Reader {
         Ok(())
     }
 
-    fn list(&mut self, scanner: &mut Json<'_>) -> Scan<ValueCode> {
+    fn list(&mut self, scanner: &mut Json<'_>, kind: OpKind, key: KeyId) -> Scan<ValueCode> {
         scanner.pos += 1;
         self.elements.clear();
         while !scanner.accept(b']')? {
             let element = scalar(&mut self.values, scanner)?;
             self.elements.push(element);
         }
-        Ok(self.builder.lists.push(&self.elements))
+        // The lists of a key are mostly prefixes of each other; sets come in any order.
+        Ok(match kind {
+            OpKind::ReadList => self.builder.push_list(key, &self.elements),
+            _ => self.builder.lists.push(&self.elements),
+        })
     }
 
+    /// Ends a transaction. Another one that its session started before never got an outcome.
     fn close(&mut self, line: &Line) -> Scan<()> {
+        let started = line.session.and_then(|session| self.started.take(session));
+        let Some(unfinished) = started.filter(|(started, _)| started.label != line.label) else {
+            return self.end_txn(line);
+        };
+        let ops = take_ops(&mut self.builder, line.ops_start);
+        self.end_unfinished(unfinished)?;
+        let ops_start = self.builder.ops.len();
+        put_ops(&mut self.builder, ops);
+        self.end_txn(&Line { ops_start, ..*line })
+    }
+
+    fn end_txn(&mut self, line: &Line) -> Scan<()> {
         let at = line.at;
         let Some(session) = line.session else {
             return Err(
@@ -346,17 +436,20 @@ fn other_kind(at: usize, tag: &[u8]) -> Scan<OpKind> {
     })
 }
 
-fn status(scanner: &mut Json<'_>) -> Scan<Status> {
+/// The outcome; none of a transaction that is only `started`.
+fn status(scanner: &mut Json<'_>) -> Scan<Option<Status>> {
     let at = scanner.pos;
     if scanner.peek() == Some(b'"') {
         let word = scanner.raw_string()?;
         let known = STATUSES.iter().find(|(name, _)| name.as_bytes() == word);
         if let Some(&(_, status)) = known {
-            return Ok(status);
+            return Ok(Some(status));
+        } else if word == b"started" {
+            return Ok(None);
         }
         scanner.pos = at;
     }
-    Err(scanner.unexpected("\"committed\", \"aborted\" or \"indeterminate\""))
+    Err(scanner.unexpected("\"committed\", \"aborted\", \"indeterminate\" or \"started\""))
 }
 
 fn version(scanner: &mut Json<'_>) -> Scan<()> {

@@ -33,6 +33,7 @@ mod parquet_pages;
 mod parquet_read;
 mod parquet_write;
 mod skip;
+mod started;
 pub mod store;
 mod text;
 
