@@ -4,7 +4,9 @@ mod generate;
 
 pub mod driver;
 pub mod drivers;
+pub mod execute;
 pub mod plan;
+pub mod record;
 pub mod schema;
 pub mod sql;
 pub mod workloads;
