@@ -181,6 +181,17 @@ fn require_share(share: f64, field: &'static str) -> Result<(), ConfigError> {
     })
 }
 
+/// The probability that an operation that does not finish an update is a plain read, if `read_share` of
+/// all operations are to be reads, and `rmw_share` of the writes are to follow a read of their key.
+pub(crate) fn plain_read_share(read_share: f64, rmw_share: f64) -> f64 {
+    // Of w writes, w * rmw bring a read with them; solve reads / operations = read_share.
+    let paired = rmw_share * (1.0 - read_share);
+    if paired >= 1.0 {
+        return 0.0;
+    }
+    ((read_share - paired) / (1.0 - paired)).max(0.0)
+}
+
 impl Config {
     /// How many transactions the clients issue in all.
     pub(super) fn txn_count(&self) -> u64 {
@@ -210,12 +221,7 @@ impl Config {
     /// The probability that the next operation, where it does not finish an update, is a read and
     /// nothing else.
     pub(super) fn plain_read_share(&self) -> f64 {
-        // Of w writes, w * rmw bring a read with them; solve reads / operations = read_share.
-        let paired = self.rmw_share * (1.0 - self.read_share);
-        if paired >= 1.0 {
-            return 0.0;
-        }
-        ((self.read_share - paired) / (1.0 - paired)).max(0.0)
+        plain_read_share(self.read_share, self.rmw_share)
     }
 
     pub(super) fn validate(&self) -> Result<(), ConfigError> {

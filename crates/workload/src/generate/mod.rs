@@ -14,17 +14,17 @@
 //! 20 bytes for each key that was ever written.
 
 mod client;
-mod config;
-mod keys;
+pub(crate) mod config;
+pub(crate) mod keys;
 mod lists;
 mod plant;
-mod random;
+pub(crate) mod random;
 mod record;
 mod shapes;
 mod simulate;
 mod store;
 mod view;
-mod zipf;
+pub(crate) mod zipf;
 
 pub use config::{Config, ConfigError, Datatype, Distribution, Shape};
 use history::{AnomalyKind, History, TxnId};

@@ -1,0 +1,250 @@
+//! Every workload, planned without a server and run on SQLite.
+
+use std::collections::HashMap;
+use workload::driver::{Answer, Connection, Error, Form, Settings};
+use workload::drivers;
+use workload::plan::{Action, Plan, Step, Workload};
+use workload::schema::{Cell, ColumnKind};
+use workload::workloads::{Shape, by_name, names};
+
+const CLIENTS: u32 = 3;
+
+/// The plans of all clients in turn, as if every transaction committed that is not rolled back.
+fn plans(workload: &dyn Workload, rounds: usize) -> Vec<(u32, Plan)> {
+    let mut sources: Vec<_> = (0..CLIENTS).map(|c| workload.source(c, CLIENTS)).collect();
+    let mut all = Vec::new();
+    for _ in 0..rounds {
+        for (client, source) in (0..).zip(&mut sources) {
+            let mut plan = Plan::default();
+            source.next(&mut plan);
+            source.ended(&plan, !plan.rolls_back);
+            all.push((client, plan));
+        }
+    }
+    all
+}
+
+fn every(mut check: impl FnMut(&str, &dyn Workload)) {
+    for (name, _) in names() {
+        let workload = by_name(name, &Shape::default()).unwrap();
+        check(name, &*workload);
+    }
+}
+
+fn kind_fits(kind: ColumnKind, action: &Action) -> bool {
+    match action {
+        Action::Read(_) | Action::ReadGroup(_) | Action::Write(..) => kind == ColumnKind::Register,
+        Action::ReadList(_) | Action::Append(..) => matches!(kind, ColumnKind::List(_)),
+        Action::ReadSet(_) | Action::Add(..) => kind == ColumnKind::Set,
+        Action::ReadCounter(_) | Action::Increment(..) => kind == ColumnKind::Counter,
+    }
+}
+
+#[test]
+fn names_are_different_words_with_a_line_for_people() {
+    let mut seen: Vec<&str> = names().iter().map(|one| one.0).collect();
+    seen.sort_unstable();
+    seen.dedup();
+    assert_eq!(seen.len(), names().len());
+    assert!(names().iter().all(|(_, line)| !line.is_empty()));
+}
+
+#[test]
+fn an_unknown_name_is_answered_with_the_known_ones() {
+    let Err(text) = by_name("nothing", &Shape::default()) else {
+        panic!("there is no such workload");
+    };
+    for (name, _) in names() {
+        assert!(text.contains(name), "{text}");
+    }
+}
+
+#[test]
+fn the_same_seed_and_client_plan_the_same() {
+    for (name, _) in names() {
+        let make = |seed| {
+            let shape = Shape {
+                seed,
+                ..Shape::default()
+            };
+            plans(&*by_name(name, &shape).unwrap(), 60)
+        };
+        assert_eq!(make(7), make(7), "{name}");
+        assert_ne!(make(7), make(8), "{name}");
+    }
+}
+
+#[test]
+fn no_value_is_written_twice_to_a_cell() {
+    every(|name, workload| {
+        let mut writers = HashMap::new();
+        for (client, plan) in plans(workload, 400) {
+            for action in plan.actions() {
+                let (Some(value), false) =
+                    (action.value(), matches!(action, Action::Increment(..)))
+                else {
+                    continue;
+                };
+                assert!(value > 0, "{name}");
+                let before = writers.insert((action.cell(), value), client);
+                assert_eq!(before, None, "{name}: {action:?}");
+            }
+        }
+    });
+}
+
+#[test]
+fn actions_fit_the_columns_they_touch() {
+    every(|name, workload| {
+        let schema = workload.schema();
+        for (_, plan) in plans(workload, 300) {
+            assert!(!plan.steps.is_empty() && !plan.name.is_empty(), "{name}");
+            for action in plan.actions() {
+                let Cell { table, column, row } = action.cell();
+                let table = &schema.tables[usize::from(table)];
+                let column = table.columns[usize::from(column)];
+                assert!(row >= 0, "{name}: {action:?}");
+                assert!(kind_fits(column.kind, action), "{name}: {action:?}");
+                let by_group = matches!(action, Action::ReadGroup(_));
+                assert!(!by_group || table.group > 0, "{name}: {action:?}");
+            }
+        }
+    });
+}
+
+#[test]
+fn every_workload_reads_and_writes() {
+    every(|name, workload| {
+        let plans = plans(workload, 200);
+        let actions: Vec<&Action> = plans.iter().flat_map(|(_, plan)| plan.actions()).collect();
+        assert!(actions.iter().any(|action| action.writes()), "{name}");
+        assert!(actions.iter().any(|action| !action.writes()), "{name}");
+    });
+}
+
+#[test]
+fn registers_have_the_shares_asked_for() {
+    let shape = Shape {
+        keys: Some(50),
+        ops_per_txn: Some(10),
+        read_share: Some(0.6),
+        rmw_share: Some(0.3),
+        abort_share: Some(0.1),
+        ..Shape::default()
+    };
+    let plans = plans(&*by_name("registers", &shape).unwrap(), 2000);
+    let (mut reads, mut writes, mut updates, mut aborts) = (0, 0, 0, 0);
+    for (_, plan) in &plans {
+        assert_eq!(plan.steps.len(), 10);
+        aborts += usize::from(plan.rolls_back);
+        let mut before = None;
+        for action in plan.actions() {
+            match action {
+                Action::Read(_) => reads += 1,
+                _ => {
+                    writes += 1;
+                    updates += usize::from(before == Some(Action::Read(action.cell())));
+                }
+            }
+            before = Some(*action);
+        }
+    }
+    let near = |part: usize, whole: usize, share: f64| {
+        let seen = part as f64 / whole as f64;
+        assert!((seen - share).abs() < 0.03, "{seen} instead of {share}");
+    };
+    near(reads, reads + writes, 0.6);
+    near(updates, writes, 0.3);
+    near(aborts, plans.len(), 0.1);
+}
+
+#[test]
+fn shapes_that_make_no_sense_are_refused() {
+    let wrong = [
+        Shape {
+            keys: Some(0),
+            ..Shape::default()
+        },
+        Shape {
+            read_share: Some(1.5),
+            ..Shape::default()
+        },
+        Shape {
+            abort_share: Some(f64::NAN),
+            ..Shape::default()
+        },
+        Shape {
+            ops_per_txn: Some(0),
+            ..Shape::default()
+        },
+    ];
+    for shape in wrong {
+        assert!(by_name("registers", &shape).is_err(), "{shape:?}");
+    }
+}
+
+/// Runs one plan; whether it committed.
+fn run(session: &mut dyn Connection, plan: &Plan) -> Result<bool, Error> {
+    session.begin()?;
+    for step in &plan.steps {
+        // Alone on the thread, nobody else would ever commit.
+        if let Step::Act(action) = step {
+            let answer = session.run(action)?;
+            assert_eq!(action.writes(), answer == Answer::Done);
+        }
+    }
+    match plan.rolls_back {
+        true => session.rollback().map(|()| false),
+        false => session.commit().map(|_| true),
+    }
+}
+
+fn drive(name: &str, shape: &Shape, form: Form) {
+    let file = std::env::temp_dir().join(format!(
+        "isolde-workloads-{}-{name}-{}{:?}.db",
+        std::process::id(),
+        form.upsert,
+        shape.list_form
+    ));
+    let url = format!("sqlite:{}", file.display());
+    let settings = Settings {
+        form,
+        ..Settings::default()
+    };
+    let workload = by_name(name, shape).unwrap();
+    let schema = workload.schema();
+    let database = drivers::open(&[url], &settings).unwrap();
+    database.prepare(schema).unwrap();
+    let mut clients: Vec<_> = (0..CLIENTS)
+        .map(|client| {
+            let session = database.connect(0, schema).unwrap();
+            (workload.source(client, CLIENTS), session)
+        })
+        .collect();
+    for _ in 0..40 {
+        for (source, session) in &mut clients {
+            let mut plan = Plan::default();
+            source.next(&mut plan);
+            let committed = run(&mut **session, &plan)
+                .unwrap_or_else(|error| panic!("{name} {form:?}: {error}: {plan:?}"));
+            source.ended(&plan, committed);
+        }
+    }
+    drop((clients, database));
+    for tail in ["", "-wal", "-shm"] {
+        let _ = std::fs::remove_file(format!("{}{tail}", file.display()));
+    }
+}
+
+#[test]
+fn every_statement_runs_on_sqlite() {
+    for (name, _) in names() {
+        for upsert in [true, false] {
+            let form = Form {
+                upsert,
+                ..Form::default()
+            };
+            drive(name, &Shape::default(), form);
+        }
+    }
+}
