@@ -34,6 +34,7 @@ const FOREIGN: &[(&str, &[&str])] = &[
     ("parquet", PARQUET),
     ("bytes", &["crates/history/src/format/parquet_column.rs"]),
     ("ctrlc", &["src/interrupt.rs"]),
+    ("rustix", &["crates/workload/src/cluster/process.rs"]),
     ("batsat", &["crates/checker/src/strong/solver.rs"]),
     ("clap", &["src/args.rs", "src/main.rs"]),
     ("anstream", &["src/output.rs"]),

@@ -1,5 +1,6 @@
 //! Workloads: simulated ([`generate()`]), and run against databases.
 
+pub mod cluster;
 mod generate;
 
 pub mod driver;
