@@ -1,9 +1,11 @@
 //! etcd: a cluster of any size.
 
 use super::programs::{self, Programs};
+use super::server::Launch;
 use super::{Cluster, Error, Options, Product, READY_TIMEOUT, free_ports, wire};
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard};
 
 pub(super) struct Etcd {
     program: PathBuf,
@@ -11,6 +13,8 @@ pub(super) struct Etcd {
     /// Whether it can be told not to wait for the disk.
     has_no_fsync: bool,
     node_count: usize,
+    /// Where nodes listen for each other.
+    peers: Mutex<Vec<SocketAddr>>,
 }
 
 impl Etcd {
@@ -23,7 +27,37 @@ impl Etcd {
             version: programs::version(&said),
             has_no_fsync: options.contains("unsafe-no-fsync"),
             node_count,
+            peers: Mutex::default(),
         })
+    }
+
+    fn peers(&self) -> MutexGuard<'_, Vec<SocketAddr>> {
+        self.peers.lock().unwrap_or_else(|held| held.into_inner())
+    }
+
+    fn launch(&self, cluster: &Cluster, node: usize, client: SocketAddr) -> Result<Launch, Error> {
+        let peers = self.peers();
+        let members = peers.iter().enumerate();
+        let members: Vec<String> = members
+            .map(|(node, peer)| format!("node{}=http://{peer}", node + 1))
+            .collect();
+        let mut launch = cluster.launch(node, self.program.clone(), None)?;
+        let data = launch.directory.join("data");
+        launch.argument("--data-dir").argument(data);
+        launch.arguments([
+            format!("--name=node{}", node + 1),
+            format!("--listen-client-urls=http://{client}"),
+            format!("--advertise-client-urls=http://{client}"),
+            format!("--listen-peer-urls=http://{}", peers[node]),
+            format!("--initial-advertise-peer-urls=http://{}", peers[node]),
+            format!("--initial-cluster={}", members.join(",")),
+            "--initial-cluster-state=new".to_owned(),
+            format!("--initial-cluster-token={}", cluster.place.id),
+        ]);
+        if self.has_no_fsync {
+            launch.argument("--unsafe-no-fsync");
+        }
+        Ok(launch)
     }
 }
 
@@ -32,41 +66,17 @@ impl Product for Etcd {
         (options.progress)(&format!("starting {}", self.describe(self.node_count)));
         let ports = free_ports(2 * self.node_count)?;
         let (client_ports, peer_ports) = ports.split_at(self.node_count);
-        let url = |node: usize, ports: &[u16]| {
-            let address = SocketAddr::new(cluster.host(node), ports[node]);
-            format!("http://{address}")
-        };
-        let client_urls: Vec<String> = (0..self.node_count)
-            .map(|node| url(node, client_ports))
+        let peers = peer_ports.iter().enumerate();
+        *self.peers() = peers
+            .map(|(node, port)| SocketAddr::new(cluster.host(node), *port))
             .collect();
-        let peer_urls: Vec<String> = (0..self.node_count)
-            .map(|node| url(node, peer_ports))
-            .collect();
-        let members = peer_urls.iter().enumerate();
-        let members: Vec<String> = members
-            .map(|(node, url)| format!("node{}={url}", node + 1))
-            .collect();
-        for node in 0..self.node_count {
-            let mut launch = cluster.launch(node, self.program.clone(), None)?;
-            let data = launch.directory.join("data");
-            launch.argument("--data-dir").argument(data);
-            launch.arguments([
-                format!("--name=node{}", node + 1),
-                format!("--listen-client-urls={}", client_urls[node]),
-                format!("--advertise-client-urls={}", client_urls[node]),
-                format!("--listen-peer-urls={}", peer_urls[node]),
-                format!("--initial-advertise-peer-urls={}", peer_urls[node]),
-                format!("--initial-cluster={}", members.join(",")),
-                "--initial-cluster-state=new".to_owned(),
-                format!("--initial-cluster-token={}", cluster.place.id),
-            ]);
-            if self.has_no_fsync {
-                launch.argument("--unsafe-no-fsync");
-            }
+        for (node, port) in client_ports.iter().enumerate() {
+            let client = SocketAddr::new(cluster.host(node), *port);
+            let mut launch = self.launch(cluster, node, client)?;
             for (name, value) in options.settings {
                 launch.argument(format!("--{name}={value}"));
             }
-            cluster.add(launch, client_ports[node]);
+            cluster.add(launch, *port);
             cluster.begin(node, &[])?;
         }
         for node in 0..self.node_count {
@@ -75,16 +85,19 @@ impl Product for Etcd {
         Ok(())
     }
 
-    /// Healthy means that the cluster has a leader, which takes a majority; a node of a cluster
-    /// that lacks one is as ready as it can be when it answers.
+    /// Healthy means that the cluster has a leader, which takes a majority. A node of a cluster
+    /// that lacks one does not listen for clients, and is as ready as it can be when it listens for
+    /// the others.
     fn answers(&self, cluster: &Cluster, node: usize) -> Result<(), String> {
-        let answer = wire::http_get(cluster.nodes[node].address, "/health")?;
         let alive_count = (0..self.node_count)
             .filter(|node| cluster.is_alive(*node))
             .count();
-        let has_majority = 2 * alive_count > self.node_count;
-        let is_healthy = answer.contains("\"health\":\"true\"");
-        match is_healthy || (!has_majority && answer.starts_with("HTTP/")) {
+        if 2 * alive_count <= self.node_count {
+            let peer = self.peers()[node];
+            return wire::http_get(peer, "/version").map(|_| ());
+        }
+        let answer = wire::http_get(cluster.nodes[node].address, "/health")?;
+        match answer.contains("\"health\":\"true\"") {
             true => Ok(()),
             false => Err("the node is not healthy".to_owned()),
         }

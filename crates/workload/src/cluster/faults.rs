@@ -37,7 +37,7 @@ impl Cluster {
         let seconds = END_TIMEOUT.as_secs();
         let late = Error::new(format!("did not end in {seconds} s"));
         let late = late.context(&self.name_of(node));
-        Err(late.with_log(self.log_tail(node, super::LOG_LINES)))
+        Err(late.with_log(server.log()))
     }
 
     /// Starts the server again on its port and data, and waits until it is ready; one that still

@@ -1,10 +1,10 @@
 //! What a crashed owner left behind: servers, network namespaces, directories.
 //!
-//! A directory is a leftover if its owner file is not locked and names no process that lives. Only
-//! directories of our own user are looked at, so that nobody can have us end processes by writing
-//! an owner file.
+//! A directory is a leftover if its owner file is not locked and names a process that does not live.
+//! Only directories of our own user are looked at, so that nobody can have us end processes by
+//! writing an owner file. One that names no owner is removed only if there is nothing in it.
 
-use super::place::{OWNER, PREFIX, boot_id};
+use super::place::{OWNER, PREFIX, boot_id, is_name};
 use super::process::{self, Identity};
 use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt;
@@ -24,7 +24,7 @@ pub fn clean_leftovers(directory: &Path) -> usize {
     };
     let named = entries.flatten().filter(|entry| {
         let name = entry.file_name();
-        name.to_str().is_some_and(|name| name.starts_with(PREFIX))
+        name.to_str().is_some_and(is_name)
     });
     let mut removed = 0;
     for entry in named {
@@ -45,7 +45,7 @@ fn is_ours(path: &Path) -> bool {
 fn clean(path: &Path) -> bool {
     let owner = path.join(OWNER);
     let Ok(file) = File::open(&owner) else {
-        return is_old(path) && fs::remove_dir_all(path).is_ok();
+        return is_old(path) && fs::remove_dir(path).is_ok();
     };
     // Held until the end, so that of two that clean, one does.
     if file.try_lock().is_err() {
@@ -58,8 +58,11 @@ fn clean(path: &Path) -> bool {
     let same_boot = record.boot == boot_id();
     match record.owner {
         Some(owner) if same_boot && owner.is_alive() => return false,
-        None if !is_old(path) => return false,
-        _ => {}
+        Some(_) => {}
+        None if text.is_empty() && is_old(path) => {
+            return fs::remove_file(&owner).is_ok() && fs::remove_dir(path).is_ok();
+        }
+        None => return false,
     }
     if same_boot {
         process::kill_family(&record.servers, &path.to_string_lossy());

@@ -49,8 +49,6 @@ const TOOL_TIMEOUT: Duration = Duration::from_secs(60);
 const DROP_TIMEOUT: Duration = Duration::from_secs(5);
 /// How often other ports are tried when a server finds one of its own taken.
 const PORT_ATTEMPTS_MAX: usize = 4;
-/// How much of a server's log an error shows.
-const LOG_LINES: usize = 20;
 
 /// How to start a cluster.
 pub struct Options<'a> {
@@ -273,7 +271,7 @@ impl Cluster {
             (Err(error), None) => error,
         };
         let failure = failure.context(&self.name_of(node));
-        Err(failure.with_log(self.log_tail(node, LOG_LINES)))
+        Err(failure.with_log(server.log()))
     }
 
     fn name_of(&self, node: usize) -> String {

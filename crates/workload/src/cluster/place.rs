@@ -15,6 +15,8 @@ use std::sync::Mutex;
 
 /// How the names of the directories begin.
 pub(super) const PREFIX: &str = "isolde-";
+/// How many letters and digits follow.
+const NAME_LENGTH: usize = 6;
 /// The name of the file in the directory.
 pub(super) const OWNER: &str = "owner";
 
@@ -32,7 +34,7 @@ impl Place {
     pub fn create(base: &Path) -> io::Result<Place> {
         let base = fs::canonicalize(base)?;
         for _ in 0..ATTEMPTS_MAX {
-            let id = random_name(6);
+            let id = random_name();
             let path = base.join(format!("{PREFIX}{id}"));
             // Servers that run as another user have to find their way through.
             match DirBuilder::new().mode(0o755).create(&path) {
@@ -96,8 +98,15 @@ pub(super) fn boot_id() -> String {
     text.trim().to_owned()
 }
 
+/// Whether it could be the name of a directory made here.
+pub(super) fn is_name(name: &str) -> bool {
+    let is_letter = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    name.strip_prefix(PREFIX)
+        .is_some_and(|id| id.len() == NAME_LENGTH && id.bytes().all(is_letter))
+}
+
 /// Letters and digits that nobody can foresee.
-pub(super) fn random_name(length: usize) -> String {
+fn random_name() -> String {
     const LETTERS: &[u8] = b"abcdefghijklmnopqrstuvwxyz0123456789";
     let mut random = random();
     let mut letter = || {
@@ -105,7 +114,7 @@ pub(super) fn random_name(length: usize) -> String {
         random /= LETTERS.len() as u64;
         char::from(LETTERS[index])
     };
-    (0..length.min(12)).map(|_| letter()).collect()
+    (0..NAME_LENGTH).map(|_| letter()).collect()
 }
 
 /// A number that nobody can foresee; servers, unlike workloads, need none that can be repeated.

@@ -70,7 +70,7 @@ impl Product for Redis {
         for node in 1..self.node_count {
             let address = cluster.nodes[node].address;
             wait_until(READY_TIMEOUT, &cluster.interrupted, || is_linked(address))
-                .map_err(|error| error.with_log(cluster.log_tail(node, super::LOG_LINES)))?;
+                .map_err(|error| error.with_log(cluster.nodes[node].server.log()))?;
         }
         Ok(())
     }

@@ -137,6 +137,19 @@ pub(super) fn wait_until<T>(
     }
 }
 
+/// The first lines of a text and the last: a program that does not understand its options says so
+/// and then explains all of them.
+fn ends(text: &str) -> String {
+    const FIRST: usize = 4;
+    const LAST: usize = 20;
+    let lines: Vec<&str> = text.lines().collect();
+    if lines.len() <= FIRST + LAST {
+        return lines.join("\n");
+    }
+    let (first, last) = (&lines[..FIRST], &lines[lines.len() - LAST..]);
+    format!("{}\n…\n{}", first.join("\n"), last.join("\n"))
+}
+
 fn read_from(path: &Path, from: u64) -> String {
     let read = || -> io::Result<Vec<u8>> {
         let mut file = File::open(path)?;
@@ -167,6 +180,8 @@ pub(super) struct Server {
 struct Running {
     child: Child,
     identity: Identity,
+    /// How long the log was before.
+    log_from: u64,
 }
 
 impl Server {
@@ -193,6 +208,7 @@ impl Server {
         {
             return Err(Error::new("it is running already"));
         }
+        let log_from = fs::metadata(&self.launch.log).map_or(0, |log| log.len());
         let mut child = self.launch.spawn(extra)?;
         let Some(identity) = Identity::of(child.id()) else {
             // Without /proc nothing below works.
@@ -200,7 +216,11 @@ impl Server {
             let _ = child.wait();
             return Err(Error::new("databases can be started on Linux only"));
         };
-        *running = Some(Running { child, identity });
+        *running = Some(Running {
+            child,
+            identity,
+            log_from,
+        });
         drop(running);
         place.record_server(identity).map_err(|error| {
             self.kill();
@@ -219,6 +239,16 @@ impl Server {
     pub fn ending(&self) -> Option<ExitStatus> {
         let mut running = self.lock();
         running.as_mut()?.child.try_wait().ok()?
+    }
+
+    /// The beginning and the end of what it logged since it was started.
+    pub fn log(&self) -> String {
+        let from = self.lock().as_ref().map_or(0, |known| known.log_from);
+        let length = fs::metadata(&self.launch.log).map_or(0, |log| log.len());
+        match length.saturating_sub(from) > TAIL_BYTES {
+            true => tail(&self.launch.log, 20),
+            false => ends(&read_from(&self.launch.log, from)),
+        }
     }
 
     fn roots(&self) -> Vec<Identity> {

@@ -131,11 +131,17 @@ fn what_is_not_ours_or_just_begins_stays() {
     let base = Base::new("not-ours");
     fs::create_dir(base.0.join("isolde-begins")).expect("a directory");
     fs::create_dir(base.0.join("other")).expect("a directory");
-    fs::write(base.0.join("isolde-file"), "").expect("a file");
+    fs::write(base.0.join("isolde-a0file"), "").expect("a file");
+    let foreign = base.0.join("isolde-sqlite");
+    fs::create_dir(&foreign).expect("a directory");
+    fs::write(foreign.join("data"), "").expect("a file");
+    let long_ago = std::time::SystemTime::now() - std::time::Duration::from_secs(3600);
+    let foreign = fs::File::open(foreign).expect("a directory");
+    foreign.set_modified(long_ago).expect("an old directory");
     let target = base.0.join("other");
-    std::os::unix::fs::symlink(target, base.0.join("isolde-link")).expect("a link");
+    std::os::unix::fs::symlink(target, base.0.join("isolde-linked")).expect("a link");
     assert_eq!(clean_leftovers(&base.0), 0);
-    assert_eq!(base.directories(), 4);
+    assert_eq!(base.directories(), 5);
     assert_eq!(clean_leftovers(Path::new("/there/is/no/such/directory")), 0);
 }
 
