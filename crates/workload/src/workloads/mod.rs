@@ -6,8 +6,25 @@
 //! workload goes by what was planned or committed before (lists that are full, orders to deliver),
 //! as far as that was the same.
 
+pub mod bank;
 mod client;
+mod counters;
+mod list_append;
+mod long_fork;
+mod long_transaction;
+mod lost_update;
+mod mixed;
+mod predicates;
+mod read_skew;
 mod registers;
+mod rubis;
+mod sets;
+mod slots;
+mod smallbank;
+mod stale_read;
+mod tpcc;
+mod twitter;
+mod write_skew;
 
 use crate::generate::config::Distribution;
 use crate::generate::keys::KeyChoice;
@@ -58,11 +75,93 @@ impl Default for Shape {
 type Make = fn(&Shape) -> Box<dyn Workload>;
 
 /// Every workload: its name, a line for people, and how it is made.
-const ALL: &[(&str, &str, Make)] = &[(
-    "registers",
-    "reads, blind writes and updates of single numbers, by the shares asked for",
-    registers::make,
-)];
+const ALL: &[(&str, &str, Make)] = &[
+    (
+        "registers",
+        "reads, blind writes and updates of single numbers, by the shares asked for",
+        registers::make,
+    ),
+    (
+        "list-append",
+        "appends to a few lists and reads of them, as Elle has it",
+        list_append::make,
+    ),
+    (
+        "sets",
+        "additions to a few sets and reads of them",
+        sets::make,
+    ),
+    (
+        "counters",
+        "additions to a few counters and reads of them",
+        counters::make,
+    ),
+    (
+        "mixed",
+        "a register, a list, a set and a counter in each row of one table",
+        mixed::make,
+    ),
+    (
+        "bank",
+        "transfers between accounts, and audits that must add up to 0",
+        bank::make,
+    ),
+    (
+        "lost-update",
+        "updates of a few hot keys: whether one overwrites another unseen",
+        lost_update::make,
+    ),
+    (
+        "read-skew",
+        "pairs written together and read together: whether half a transaction is seen",
+        read_skew::make,
+    ),
+    (
+        "write-skew",
+        "read a pair, write one of it: whether two see the same pair and write both",
+        write_skew::make,
+    ),
+    (
+        "long-fork",
+        "single writes and reads of groups: whether two readers disagree on the order",
+        long_fork::make,
+    ),
+    (
+        "stale-read",
+        "single writes and single reads: whether a read misses what had been written",
+        stale_read::make,
+    ),
+    (
+        "long-transaction",
+        "one long transaction after another among thousands of short ones",
+        long_transaction::make,
+    ),
+    (
+        "predicates",
+        "reads of all rows that meet a condition, while others insert and update",
+        predicates::make,
+    ),
+    (
+        "smallbank",
+        "SmallBank: six transactions on savings and checking accounts",
+        smallbank::make,
+    ),
+    (
+        "tpcc",
+        "TPC-C: the five transactions of a wholesale supplier",
+        tpcc::make,
+    ),
+    (
+        "twitter",
+        "C-Twitter: tweets, follows and timelines",
+        twitter::make,
+    ),
+    (
+        "rubis",
+        "RUBiS: browsing, offering and bidding at an auction site",
+        rubis::make,
+    ),
+];
 
 const COUNT: usize = ALL.len();
 
