@@ -142,7 +142,9 @@ impl Catalog {
         let mut values = self.parameters(statement, action);
         let mut letters = statement.text.chars().peekable();
         while let Some(letter) = letters.next() {
-            let is_place = letter == '?' || letter == '$';
+            // A dollar may also be the root of a JSON path.
+            let is_place =
+                letter == '?' || letter == '$' && letters.peek().is_some_and(char::is_ascii_digit);
             if !is_place {
                 out.push(letter);
                 continue;
@@ -294,7 +296,8 @@ impl Text {
         };
     }
 
-    /// A column's value after another write; `old` is the value before.
+    /// A column's value after another write; `old` is the value before. A list is null before its first
+    /// append, if the row came into being by a write to another column.
     fn next_value(&mut self, kind: ColumnKind, old: &str) {
         match (kind, self.dialect) {
             (ColumnKind::Register | ColumnKind::Set, _) => self.put(Parameter::Value),
@@ -308,28 +311,30 @@ impl Text {
                 .put(Parameter::Value)
                 .say("::bigint"),
             (ColumnKind::List(ListForm::Json), Dialect::Postgres) => self
-                .say(&format!("{old} || to_jsonb("))
+                .say(&format!("coalesce({old}, '[]'::jsonb) || to_jsonb("))
                 .put(Parameter::Value)
                 .say("::bigint)"),
             (ColumnKind::List(ListForm::Json), Dialect::MySql) => self
-                .say(&format!("json_array_append({old}, '$', "))
+                .say(&format!(
+                    "json_array_append(coalesce({old}, json_array()), '$', "
+                ))
                 .put(Parameter::Value)
                 .say(")"),
             (ColumnKind::List(ListForm::Json), Dialect::Sqlite) => self
-                .say(&format!("json_insert({old}, '$[#]', "))
+                .say(&format!("json_insert(coalesce({old}, '[]'), '$[#]', "))
                 .put(Parameter::Value)
                 .say(")"),
             (ColumnKind::List(_), Dialect::MySql) => self
-                .say(&format!("concat({old}, ',', "))
+                .say(&format!("concat(coalesce({old}, ''), ',', "))
                 .put(Parameter::Value)
                 .say(")"),
             (ColumnKind::List(_), Dialect::Postgres) => self
-                .say(&format!("{old} || ',' || "))
+                .say(&format!("coalesce({old}, '') || ',' || "))
                 .put(Parameter::Value)
                 .say("::bigint::text"),
-            (ColumnKind::List(_), Dialect::Sqlite) => {
-                self.say(&format!("{old} || ',' || ")).put(Parameter::Value)
-            }
+            (ColumnKind::List(_), Dialect::Sqlite) => self
+                .say(&format!("coalesce({old}, '') || ',' || "))
+                .put(Parameter::Value),
         };
     }
 }
