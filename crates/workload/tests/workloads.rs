@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use workload::driver::{Answer, Connection, Error, Form, Settings};
 use workload::drivers;
 use workload::plan::{Action, Plan, Step, Workload};
-use workload::schema::{Cell, ColumnKind};
+use workload::schema::{Cell, ColumnKind, ListForm, Schema};
+use workload::sql::{Catalog, Dialect};
 use workload::workloads::{Shape, by_name, names};
 
 const CLIENTS: u32 = 3;
@@ -183,27 +184,81 @@ fn shapes_that_make_no_sense_are_refused() {
     }
 }
 
+/// What the cells hold after the transactions so far, one after the other.
+#[derive(Clone, Default)]
+struct Model(HashMap<Cell, Vec<i64>>);
+
+impl Model {
+    fn written(&self, cell: Cell) -> Vec<i64> {
+        self.0.get(&cell).cloned().unwrap_or_default()
+    }
+
+    fn last(&self, cell: Cell) -> i64 {
+        self.written(cell).last().copied().unwrap_or(0)
+    }
+
+    /// Whether the answer is right, and what is written if so.
+    fn takes(&mut self, schema: &Schema, action: &Action, answer: Answer) -> bool {
+        let cell = action.cell();
+        match (action, answer) {
+            (Action::Read(_), Answer::Value(seen, _)) => seen.unwrap_or(0) == self.last(cell),
+            (Action::ReadCounter(_), Answer::Value(seen, _)) => {
+                seen.unwrap_or(0) == self.written(cell).iter().sum::<i64>()
+            }
+            (Action::ReadList(_), Answer::Values(seen)) => seen == self.written(cell),
+            (Action::ReadSet(_), Answer::Values(mut seen)) => {
+                let mut expected = self.written(cell);
+                expected.sort_unstable();
+                seen.sort_unstable();
+                seen == expected
+            }
+            (Action::ReadGroup(_), Answer::Rows(seen)) => {
+                let rows: HashMap<i64, i64> = seen.iter().copied().collect();
+                let right = |cell: Cell| rows.get(&cell.row).unwrap_or(&0) == &self.last(cell);
+                rows.len() == seen.len() && schema.group_of(cell).all(right)
+            }
+            (_, Answer::Done) => match action.value() {
+                Some(value) => {
+                    self.0.entry(cell).or_default().push(value);
+                    true
+                }
+                None => false,
+            },
+            _ => false,
+        }
+    }
+}
+
 /// Runs one plan; whether it committed.
-fn run(session: &mut dyn Connection, plan: &Plan) -> Result<bool, Error> {
+fn run(
+    session: &mut dyn Connection,
+    schema: &Schema,
+    model: &mut Model,
+    plan: &Plan,
+) -> Result<bool, Error> {
+    let before = model.clone();
     session.begin()?;
     for step in &plan.steps {
         // Alone on the thread, nobody else would ever commit.
         if let Step::Act(action) = step {
             let answer = session.run(action)?;
-            assert_eq!(action.writes(), answer == Answer::Done);
+            let text = format!("{action:?}: {answer:?}");
+            assert!(model.takes(schema, action, answer), "{text} in {plan:?}");
         }
     }
-    match plan.rolls_back {
-        true => session.rollback().map(|()| false),
-        false => session.commit().map(|_| true),
+    if plan.rolls_back {
+        *model = before;
+        return session.rollback().map(|()| false);
     }
+    session.commit().map(|_| true)
 }
 
 fn drive(name: &str, shape: &Shape, form: Form) {
     let file = std::env::temp_dir().join(format!(
-        "isolde-workloads-{}-{name}-{}{:?}.db",
+        "isolde-workloads-{}-{name}-{}-{}-{:?}.db",
         std::process::id(),
         form.upsert,
+        form.by_secondary,
         shape.list_form
     ));
     let url = format!("sqlite:{}", file.display());
@@ -221,11 +276,12 @@ fn drive(name: &str, shape: &Shape, form: Form) {
             (workload.source(client, CLIENTS), session)
         })
         .collect();
+    let mut model = Model::default();
     for _ in 0..40 {
         for (source, session) in &mut clients {
             let mut plan = Plan::default();
             source.next(&mut plan);
-            let committed = run(&mut **session, &plan)
+            let committed = run(&mut **session, schema, &mut model, &plan)
                 .unwrap_or_else(|error| panic!("{name} {form:?}: {error}: {plan:?}"));
             source.ended(&plan, committed);
         }
@@ -237,14 +293,54 @@ fn drive(name: &str, shape: &Shape, form: Form) {
 }
 
 #[test]
-fn every_statement_runs_on_sqlite() {
+fn every_statement_runs_on_sqlite_and_does_what_it_says() {
     for (name, _) in names() {
-        for upsert in [true, false] {
+        for (upsert, by_secondary) in [(true, false), (false, false), (false, true)] {
             let form = Form {
                 upsert,
+                by_secondary,
                 ..Form::default()
             };
             drive(name, &Shape::default(), form);
         }
     }
+}
+
+#[test]
+fn lists_run_in_all_forms() {
+    for name in ["list-append", "mixed"] {
+        for list_form in [ListForm::Native, ListForm::Text, ListForm::Json] {
+            for upsert in [true, false] {
+                let shape = Shape {
+                    list_form,
+                    seed: 5,
+                    ..Shape::default()
+                };
+                let form = Form {
+                    upsert,
+                    ..Form::default()
+                };
+                drive(name, &shape, form);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_json_path_is_no_place_for_a_value() {
+    let schema = Schema::single(ColumnKind::List(ListForm::Json), 0);
+    let form = Form {
+        upsert: false,
+        ..Form::default()
+    };
+    let catalog = Catalog::new(Dialect::MySql, form, &schema);
+    let cell = Cell {
+        table: 0,
+        column: 0,
+        row: 3,
+    };
+    assert_eq!(
+        catalog.readable(&Action::Append(cell, 7)),
+        "update isolde_kv set v = json_array_append(coalesce(v, json_array()), '$', 7) where k = 3"
+    );
 }

@@ -25,7 +25,7 @@ struct Bank {
     audits: Chance,
 }
 
-pub fn make(shape: &Shape) -> Box<dyn Workload> {
+pub(super) fn make(shape: &Shape) -> Box<dyn Workload> {
     let accounts = shape.keys.unwrap_or(8).max(2);
     let script = Bank {
         accounts,

@@ -36,7 +36,7 @@ pub trait Script: Send + Sync + 'static {
     /// Plans the next transaction of a client.
     fn plan(&self, client: &mut Client, plan: &mut Plan);
 
-    /// Learns what became of it.
+    /// Learns whether what it wrote is known to be committed.
     fn ended(&self, _plan: &Plan, _committed: bool) {}
 }
 
@@ -93,7 +93,9 @@ impl<S: Script> Source for Stream<S> {
     }
 
     fn ended(&mut self, plan: &Plan, committed: bool) {
-        self.script.ended(plan, committed);
+        // On a node that takes no writes, a transaction is what is left of it without them.
+        let took_effect = committed && plan.actions().any(Action::writes);
+        self.script.ended(plan, took_effect);
     }
 }
 
