@@ -1,12 +1,12 @@
 //! Every workload, planned without a server and run on SQLite.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use workload::driver::{Answer, Connection, Error, Form, Settings};
 use workload::drivers;
 use workload::plan::{Action, Plan, Step, Workload};
 use workload::schema::{Cell, ColumnKind, ListForm, Schema};
 use workload::sql::{Catalog, Dialect};
-use workload::workloads::{Shape, by_name, names};
+use workload::workloads::{self, Shape, by_name, names};
 
 const CLIENTS: u32 = 3;
 
@@ -343,4 +343,79 @@ fn a_json_path_is_no_place_for_a_value() {
         catalog.readable(&Action::Append(cell, 7)),
         "update isolde_kv set v = json_array_append(coalesce(v, json_array()), '$', 7) where k = 3"
     );
+}
+
+#[test]
+fn transfers_keep_the_total_and_audits_read_all_accounts() {
+    let workload = by_name("bank", &Shape::default()).unwrap();
+    let accounts = workload.schema().tables[0].rows as usize;
+    for (_, plan) in plans(&*workload, 200) {
+        let moved: i64 = plan.actions().filter_map(Action::value).sum();
+        assert_eq!(moved, 0);
+        let cells: HashSet<Cell> = plan.actions().map(Action::cell).collect();
+        let is_audit = plan.name == workloads::bank::AUDIT;
+        assert_eq!(cells.len(), if is_audit { accounts } else { 2 });
+    }
+}
+
+#[test]
+fn what_a_predicate_transaction_writes_is_in_the_group_it_looked_at() {
+    let workload = by_name("predicates", &Shape::default()).unwrap();
+    let schema = workload.schema();
+    let mut inserted = HashSet::new();
+    for (_, plan) in plans(&*workload, 200) {
+        let looked = plan.actions().filter(|action| !action.writes());
+        let seen: HashSet<Cell> = looked
+            .flat_map(|action| schema.group_of(action.cell()))
+            .collect();
+        for action in plan.actions().filter(|action| action.writes()) {
+            assert!(seen.contains(&action.cell()), "{plan:?}");
+            inserted.insert(action.cell());
+        }
+    }
+    let group = i64::from(schema.tables[0].group);
+    let groups: HashSet<i64> = inserted.iter().map(|cell| cell.row / group).collect();
+    // Groups that are full give way to others.
+    assert!(groups.len() > 10);
+}
+
+#[test]
+fn each_pair_of_a_long_transaction_meets_its_counterpart_while_it_waits() {
+    let workload = by_name("long-transaction", &Shape::default()).unwrap();
+    let mut sources: Vec<_> = (0..CLIENTS).map(|c| workload.source(c, CLIENTS)).collect();
+    for _ in 0..3 {
+        let mut long = Plan::default();
+        sources[0].next(&mut long);
+        let wait = long
+            .steps
+            .iter()
+            .position(|step| !matches!(step, Step::Act(_)));
+        let wait = wait.unwrap();
+        assert_eq!(long.steps[wait], Step::AwaitCommits(4000));
+        let cell = |step: &Step| match step {
+            Step::Act(action) => action.cell(),
+            Step::AwaitCommits(_) => panic!("waits twice"),
+        };
+        let read: Vec<Cell> = long.steps[..wait].iter().map(cell).collect();
+        let written: Vec<Cell> = long.steps[wait + 1..].iter().map(cell).collect();
+        let mut met = Vec::new();
+        for turn in 0..1000 {
+            let mut plan = Plan::default();
+            sources[1 + turn % 2].next(&mut plan);
+            if plan.name == "counterpart" {
+                let cells: Vec<Cell> = plan.actions().map(Action::cell).collect();
+                met.push((cells[1], cells[0]));
+            }
+        }
+        let pairs: Vec<(Cell, Cell)> = read.into_iter().zip(written).collect();
+        assert_eq!(met, pairs);
+    }
+}
+
+#[test]
+fn a_lone_client_does_not_wait_for_others() {
+    let workload = by_name("long-transaction", &Shape::default()).unwrap();
+    let mut plan = Plan::default();
+    workload.source(0, 1).next(&mut plan);
+    assert!(plan.steps.iter().all(|step| matches!(step, Step::Act(_))));
 }
