@@ -38,6 +38,7 @@ const FOREIGN: &[(&str, &[&str])] = &[
     ("batsat", &["crates/checker/src/strong/solver.rs"]),
     ("clap", &["src/args.rs", "src/main.rs"]),
     ("anstream", &["src/output.rs"]),
+    ("nix", &["crates/workload/src/drivers/external/process.rs"]),
     ("serde_json", ANYWHERE),
     ("serde", ANYWHERE),
     ("memchr", ANYWHERE),

@@ -1,6 +1,8 @@
 //! The databases that can be driven, one file each, chosen by the scheme of a URL.
 
+mod external;
 mod sqlite;
+mod wire;
 
 use crate::driver::{Database, Error, Settings};
 
@@ -17,6 +19,7 @@ pub fn open(urls: &[String], settings: &Settings) -> Result<Box<dyn Database>, E
         )));
     }
     match scheme {
+        "exec" => external::open(urls, settings),
         "sqlite" => sqlite::open(urls, settings),
         _ => Err(Error::hopeless(format!(
             "{}: no driver for '{scheme}'; known are {}",
@@ -27,7 +30,7 @@ pub fn open(urls: &[String], settings: &Settings) -> Result<Box<dyn Database>, E
 }
 
 /// The schemes of URLs.
-pub const SCHEMES: &[&str] = &["sqlite:PATH"];
+pub const SCHEMES: &[&str] = &["sqlite:PATH", "exec:COMMAND ARGS…"];
 
 /// What stands before the first colon.
 fn scheme(url: &str) -> &str {

@@ -14,6 +14,7 @@ use crate::sql::{self, Catalog, Dialect};
 use history::Level;
 use rusqlite::{ErrorCode, OpenFlags, Row, params_from_iter};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 const ISOLATIONS: &[Isolation] = &[
     Isolation {
@@ -30,6 +31,8 @@ const ISOLATIONS: &[Isolation] = &[
 
 struct Sqlite {
     path: String,
+    /// Tells databases in the memory of this process apart.
+    number: u64,
     settings: Settings,
     isolation: Isolation,
     /// A database in memory lives as long as a connection to it.
@@ -48,8 +51,10 @@ pub fn open(urls: &[String], settings: &Settings) -> Result<Box<dyn Database>, E
         ));
     }
     let isolation = choose_isolation(settings.isolation.as_deref(), ISOLATIONS)?;
+    static OPENED: AtomicU64 = AtomicU64::new(0);
     let database = Sqlite {
         path: path.to_string(),
+        number: OPENED.fetch_add(1, Ordering::Relaxed),
         settings: settings.clone(),
         isolation,
         keeper: Mutex::new(None),
@@ -74,7 +79,10 @@ impl Sqlite {
             flags |= OpenFlags::SQLITE_OPEN_SHARED_CACHE;
         }
         let opened = match self.path.as_str() {
-            ":memory:" => rusqlite::Connection::open_with_flags("file:isolde?mode=memory", flags),
+            ":memory:" => {
+                let name = format!("file:isolde-{}?mode=memory", self.number);
+                rusqlite::Connection::open_with_flags(name, flags)
+            }
             path => rusqlite::Connection::open_with_flags(path, flags),
         };
         let hopeless = |error: rusqlite::Error| Error::hopeless(format!("{}: {error}", self.path));

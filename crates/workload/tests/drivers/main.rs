@@ -1,0 +1,7 @@
+//! The drivers against the databases themselves. A database that is not on this machine is skipped, with a
+//! line that says so.
+
+mod checks;
+mod external;
+mod servers;
+mod sqlite;
