@@ -1,6 +1,8 @@
 //! The databases that can be driven, one file each, chosen by the scheme of a URL.
 
+mod cells;
 mod external;
+mod redis;
 mod sqlite;
 mod wire;
 
@@ -20,6 +22,7 @@ pub fn open(urls: &[String], settings: &Settings) -> Result<Box<dyn Database>, E
     }
     match scheme {
         "exec" => external::open(urls, settings),
+        "redis" => redis::open(urls, settings),
         "sqlite" => sqlite::open(urls, settings),
         _ => Err(Error::hopeless(format!(
             "{}: no driver for '{scheme}'; known are {}",
@@ -30,11 +33,24 @@ pub fn open(urls: &[String], settings: &Settings) -> Result<Box<dyn Database>, E
 }
 
 /// The schemes of URLs.
-pub const SCHEMES: &[&str] = &["sqlite:PATH", "exec:COMMAND ARGS…"];
+pub const SCHEMES: &[&str] = &["sqlite:PATH", "redis://HOST:PORT", "exec:COMMAND ARGS…"];
 
 /// What stands before the first colon.
 fn scheme(url: &str) -> &str {
     url.split(':').next().unwrap_or_default()
+}
+
+/// `host:port` of what names a host and perhaps a port; an IPv6 address stands in brackets.
+fn wire_address(place: &str, port: u16) -> Option<String> {
+    let (host, named) = match place.rsplit_once(':') {
+        Some((host, named)) if !named.contains(']') => (host, Some(named)),
+        _ => (place, None),
+    };
+    let port = match named {
+        Some(named) => named.parse().ok()?,
+        None => port,
+    };
+    (!host.is_empty()).then(|| format!("{host}:{port}"))
 }
 
 /// The URL without what stands between a colon and the last `@` of its authority, and without the value

@@ -3,5 +3,6 @@
 
 mod checks;
 mod external;
+mod redis;
 mod servers;
 mod sqlite;

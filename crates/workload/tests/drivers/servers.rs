@@ -63,6 +63,13 @@ impl Server {
         })
     }
 
+    /// Stops it without ending it.
+    pub fn pause(&self) {
+        let pid = self.child.id().to_string();
+        let paused = Command::new("kill").args(["-STOP", &pid]).status();
+        assert!(paused.is_ok_and(|status| status.success()), "kill -STOP");
+    }
+
     pub fn kill(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();

@@ -3,6 +3,7 @@
 
 use super::process::shown;
 use crate::driver::{Answer, Commit, Error, Fate, Isolation};
+use crate::drivers::cells::key;
 use crate::plan::Action;
 use crate::schema::{Cell, Column, ColumnKind, ListForm, Schema};
 use crate::sql::group_number;
@@ -163,12 +164,6 @@ fn group_request(schema: &Schema, cell: Cell) -> Value {
         "group": group,
         "keys": keys,
     })
-}
-
-/// The name of a cell.
-pub fn key(schema: &Schema, cell: Cell) -> String {
-    let (table, column) = (schema.table(cell).name, schema.column(cell).name);
-    format!("{table}:{}:{column}", cell.row)
 }
 
 /// The schema, as "open" has it.
