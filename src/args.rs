@@ -1,5 +1,6 @@
 //! The arguments of every command.
 
+use crate::run_args::RunArgs;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use history::format::Format;
 use history::{AnomalyKind, Initial, KeyOrder, Level, Value};
@@ -25,6 +26,8 @@ pub enum Command {
     Convert(ConvertArgs),
     /// Generate a history by simulating clients on a store of a chosen level
     Generate(GenerateArgs),
+    /// Drive a database with a workload, record what clients see, and judge that
+    Run(Box<RunArgs>),
     /// Check files the way elle-cli does: its options, one line a file, its exit codes
     ElleCli(RawArgs),
     /// List the levels: names, axioms, what each implies
@@ -170,7 +173,7 @@ pub struct GenerateArgs {
     pub seed: u64,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum DistributionArg {
     Uniform,
     Zipfian,
@@ -308,7 +311,7 @@ fn parse_keys(text: &str) -> Result<KeyOrder, String> {
     })
 }
 
-fn parse_positive(text: &str) -> Result<f64, String> {
+pub fn parse_positive(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(number) if number > 0.0 && number.is_finite() => Ok(number),
         _ => Err("expected a number above 0".to_string()),

@@ -2,8 +2,9 @@
 
 use crate::exit::Exit;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, LazyLock};
 
-static PRESSED: AtomicBool = AtomicBool::new(false);
+static PRESSED: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
 
 /// From now on an interruption is noticed here and does not end the process.
 pub fn listen() {
@@ -19,4 +20,9 @@ pub fn listen() {
 /// Whether the user has interrupted.
 pub fn pressed() -> bool {
     PRESSED.load(Ordering::Relaxed)
+}
+
+/// Becomes true when the user interrupts.
+pub fn flag() -> &'static Arc<AtomicBool> {
+    &PRESSED
 }

@@ -9,6 +9,7 @@ mod limits;
 mod output;
 mod progress;
 mod report;
+mod run_args;
 mod store;
 mod watchdog;
 
@@ -30,6 +31,7 @@ fn main() -> std::process::ExitCode {
         Command::Certify(certify) => commands::certify::run(certify),
         Command::Convert(convert) => commands::convert::run(convert),
         Command::Generate(generate) => commands::generate::run(generate),
+        Command::Run(run) => commands::run::run(run),
         Command::Levels(levels) => commands::levels::run(levels),
     };
     result

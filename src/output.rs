@@ -35,3 +35,8 @@ fn closed_pipe_is_fine(result: std::io::Result<()>) -> Result<(), Failure> {
         _ => Ok(()),
     }
 }
+
+/// The text without colours.
+pub fn without_colours(text: &str) -> String {
+    anstream::adapter::strip_str(text).to_string()
+}

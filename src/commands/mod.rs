@@ -7,3 +7,4 @@ pub mod elle_cli;
 pub mod elle_models;
 pub mod generate;
 pub mod levels;
+pub mod run;

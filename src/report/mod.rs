@@ -2,6 +2,8 @@
 
 pub mod edn;
 pub mod json;
+pub mod junit;
+pub mod sarif;
 pub mod text;
 
 use crate::exit::Exit;

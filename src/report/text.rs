@@ -26,6 +26,14 @@ pub fn render(report: &Report<'_>) -> String {
     text
 }
 
+/// Only why levels are violated.
+pub fn reasons_of(report: &Report<'_>) -> String {
+    let mut text = String::new();
+    // Writing to a string cannot fail.
+    let _ = reasons(&mut text, report);
+    text
+}
+
 fn header(text: &mut String, report: &Report<'_>) -> std::fmt::Result {
     write!(text, "{BOLD}{}{PLAIN}", report.file)?;
     if let Some(Loaded {
@@ -129,7 +137,8 @@ fn stages(text: &mut String, report: &Report<'_>) -> std::fmt::Result {
     Ok(())
 }
 
-fn kinds(anomalies: &[Anomaly]) -> String {
+/// The kinds of anomalies, with how many there are of each.
+pub fn kinds(anomalies: &[Anomaly]) -> String {
     let kind = |anomaly: &Anomaly| match anomaly.count {
         1 => anomaly.kind.name().to_string(),
         count => format!("{} ({count})", anomaly.kind),

@@ -153,7 +153,13 @@ impl<'a> Client<'a> {
     }
 
     fn is_over(&self) -> bool {
+        let started = self.run.counters.started.load(Ordering::Relaxed);
         self.run.stop.load(Ordering::Acquire)
+            || self
+                .run
+                .options
+                .transactions
+                .is_some_and(|limit| started >= limit)
             || self
                 .deadline
                 .is_some_and(|deadline| Instant::now() >= deadline)
@@ -178,6 +184,11 @@ impl<'a> Client<'a> {
                     fate: Fate::Hopeless,
                     ..error
                 });
+            }
+            let silence = self.run.options.patience * 3;
+            if self.has_connected && began.elapsed() > silence {
+                let problem = format!("no node is to be reached any more: {error}");
+                return Err(Error::hopeless(problem));
             }
             thread::sleep(pause);
             pause = (pause * 2).min(Duration::from_millis(500));

@@ -1,11 +1,12 @@
 //! Workloads: simulated ([`generate()`]), and run against databases.
 
-pub mod cluster;
 mod generate;
 
+pub mod cluster;
 pub mod driver;
 pub mod drivers;
 pub mod execute;
+pub mod fault;
 pub mod plan;
 pub mod record;
 pub mod schema;

@@ -15,6 +15,8 @@ use history::Level;
 use rusqlite::{ErrorCode, OpenFlags, Row, params_from_iter};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
 
 const ISOLATIONS: &[Isolation] = &[
     Isolation {
@@ -28,6 +30,10 @@ const ISOLATIONS: &[Isolation] = &[
         because: "sqlite.org/sharedcache.html: PRAGMA read_uncommitted",
     },
 ];
+
+/// How long to wait for a table that another connection of the same cache has locked. Two that wait for
+/// each other both give up.
+const TABLE_LOCK_PATIENCE: Duration = Duration::from_millis(100);
 
 struct Sqlite {
     path: String,
@@ -177,11 +183,22 @@ impl Session {
         let Some(statement) = self.catalog.statement(number) else {
             return Err(Error::hopeless("an action on a column that is not there"));
         };
-        let parameters = self.catalog.parameters(statement, action);
-        let mut prepared = self.raw.prepare_cached(&statement.text).map_err(classify)?;
-        prepared
-            .execute(params_from_iter(parameters))
-            .map_err(classify)
+        let until = Instant::now() + TABLE_LOCK_PATIENCE;
+        loop {
+            let parameters = self.catalog.parameters(statement, action);
+            let mut prepared = self.raw.prepare_cached(&statement.text).map_err(classify)?;
+            let changed = prepared.execute(params_from_iter(parameters));
+            // Connections that share a cache lock tables, and SQLite does not wait for those.
+            let locked = changed
+                .as_ref()
+                .err()
+                .and_then(rusqlite::Error::sqlite_error_code)
+                == Some(ErrorCode::DatabaseLocked);
+            if !locked || Instant::now() >= until {
+                return changed.map_err(classify);
+            }
+            thread::sleep(Duration::from_micros(100));
+        }
     }
 
     fn query<T>(

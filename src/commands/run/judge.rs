@@ -1,0 +1,80 @@
+//! The verdict on a recording: what the database was held to first, then every other level.
+
+use super::drive::{Driven, held_to};
+use crate::commands::check::{check_history, levels_worth_asking};
+use crate::exit::{Exit, Failure};
+use crate::input::{self, LoadError};
+use crate::limits::Limits;
+use crate::progress::Progress;
+use crate::report::Report;
+use checker::Checked;
+use history::format::{Format, Loaded};
+use history::{Initial, Level, Value, Verdict};
+
+/// A recording and what is to be said of it.
+pub struct Judged {
+    pub file: String,
+    pub loaded: Loaded,
+    /// For every level worth asking about.
+    pub answers: Vec<Checked>,
+    /// What the database was held to.
+    pub held_to: Vec<Level>,
+}
+
+/// Checks a recording, within so many seconds.
+pub fn judge(
+    driven: &Driven,
+    levels: &[Level],
+    timeout: f64,
+    progress: &Progress,
+) -> Result<Judged, Failure> {
+    let file = driven.recording.display().to_string();
+    let limits = Limits::new(Some(timeout), None);
+    let loaded = match input::load(&file, Some(Format::Isolde), &limits, progress) {
+        Ok(loaded) => loaded,
+        Err(LoadError::Failure(failure)) => return Err(failure),
+        Err(LoadError::Limit(reason)) => return Err(Failure::with(&file, reason)),
+    };
+    let held_to = held_to(levels, driven.isolation);
+    let history = &loaded.history;
+    let rest = levels_worth_asking(Some(history)).into_iter();
+    let rest: Vec<Level> = rest.filter(|level| !held_to.contains(level)).collect();
+    let initial = Initial::Value(Value::Int(0));
+    // The promise comes first: it is what the time is for.
+    let mut answers = check_history(history, &held_to, &initial, &limits, progress);
+    answers.extend(check_history(history, &rest, &initial, &limits, progress));
+    answers.sort_by_key(|answer| Level::all().position(|level| level == answer.result.level));
+    Ok(Judged {
+        file,
+        loaded,
+        answers,
+        held_to,
+    })
+}
+
+impl Judged {
+    /// All answers, as a report on the file.
+    pub fn report(&self) -> Report<'_> {
+        Report::new(&self.file, &self.loaded, &self.answers, true)
+    }
+
+    /// The answers about what the database was held to.
+    pub fn promised(&self) -> impl Iterator<Item = &Checked> {
+        let asked = |answer: &&Checked| self.held_to.contains(&answer.result.level);
+        self.answers.iter().filter(asked)
+    }
+
+    /// The exit code: that of what the database was held to.
+    pub fn exit(&self) -> Exit {
+        let exits = self
+            .promised()
+            .map(|answer| Exit::of(&answer.result.verdict));
+        exits.fold(Exit::Holds, Exit::and)
+    }
+
+    /// Whether anything at all is violated.
+    pub fn is_any_violated(&self) -> bool {
+        let violated = |answer: &Checked| matches!(answer.result.verdict, Verdict::Violated(_));
+        self.answers.iter().any(violated)
+    }
+}
