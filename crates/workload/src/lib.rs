@@ -9,6 +9,7 @@ pub mod execute;
 pub mod fault;
 pub mod plan;
 pub mod record;
+pub mod replay;
 pub mod schema;
 pub mod sql;
 pub mod workloads;

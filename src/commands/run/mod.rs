@@ -4,6 +4,7 @@ mod drive;
 mod judge;
 mod live;
 mod print;
+mod replay;
 mod sql;
 mod target;
 
@@ -86,8 +87,14 @@ fn run_one(args: &RunArgs) -> Result<Exit, Failure> {
     };
     let driven = drive(&job, &progress)?;
     let judged = judge(&driven, &args.levels, args.load.timeout, &progress)?;
+    let confirmation = match args.replay {
+        Some(times) if driven.failure.is_none() => {
+            Some(replay::confirm(&driven, &judged, times, seed, &progress)?)
+        }
+        _ => None,
+    };
     progress.finish();
-    print::print(args, &job, &driven, &judged)?;
+    print::print(args, &job, &driven, &judged, confirmation.as_ref())?;
     let exit = judged.exit();
     match &driven.failure {
         Some(failure) => {

@@ -2,6 +2,7 @@
 
 use super::drive::{Driven, Job};
 use super::judge::Judged;
+use super::replay::Confirmation;
 use super::sql;
 use crate::exit::Failure;
 use crate::output;
@@ -26,9 +27,15 @@ pub fn print(
     job: &Job<'_>,
     driven: &Driven,
     judged: &Judged,
+    confirmation: Option<&Confirmation>,
 ) -> Result<(), Failure> {
-    let people = for_people(job, driven, judged);
-    let programs = for_programs(job, driven, judged);
+    let mut people = for_people(job, driven, judged);
+    let mut programs = for_programs(job, driven, judged);
+    if let Some(confirmation) = confirmation {
+        people.push_str(&replayed(confirmation));
+        programs["replay"] = replayed_json(confirmation);
+    }
+    let programs = format!("{programs}\n");
     let write = |name: &str, text: &str| {
         std::fs::write(name, text).map_err(|error| Failure::with(name, error))
     };
@@ -151,7 +158,7 @@ pub fn first_anomaly(judged: &Judged) -> Option<&Anomaly> {
     }
 }
 
-fn for_programs(job: &Job<'_>, driven: &Driven, judged: &Judged) -> String {
+fn for_programs(job: &Job<'_>, driven: &Driven, judged: &Judged) -> Value {
     let mut object: Value =
         serde_json::from_str(&json::render(&judged.report())).unwrap_or_else(|_| json!({}));
     let promised = judged.promised().map(|answer| {
@@ -179,5 +186,36 @@ fn for_programs(job: &Job<'_>, driven: &Driven, judged: &Judged) -> String {
         "recording": judged.file,
     });
     object["held_to"] = promised.collect();
-    format!("{object}\n")
+    object
+}
+
+fn replayed(confirmation: &Confirmation) -> String {
+    match confirmation {
+        Confirmation::Nothing => String::new(),
+        Confirmation::NotAgain(why) => format!("\n{BOLD}Replay{PLAIN}: {why}\n"),
+        Confirmation::Script {
+            level,
+            text,
+            shown,
+            times,
+        } => format!(
+            "\n{BOLD}Replay{PLAIN}: these steps violate {level} in {RED}{shown} of {times}{PLAIN} runs\n{text}"
+        ),
+    }
+}
+
+fn replayed_json(confirmation: &Confirmation) -> Value {
+    match confirmation {
+        Confirmation::Nothing => Value::Null,
+        Confirmation::NotAgain(why) => json!({"reproduced": false, "why": why}),
+        Confirmation::Script {
+            level,
+            text,
+            shown,
+            times,
+        } => json!({
+            "reproduced": shown > &0, "level": level.name(), "shown": shown, "times": times,
+            "script": text.lines().map(str::trim).collect::<Vec<_>>(),
+        }),
+    }
 }
