@@ -30,6 +30,11 @@ const ARROWS: &[(&str, &[&str])] = &[
 const FOREIGN: &[(&str, &[&str])] = &[
     ("flate2", &["crates/history/src/format/compress.rs"]),
     ("zstd", &["crates/history/src/format/compress.rs"]),
+    (
+        "postgres-protocol",
+        &["crates/workload/src/drivers/postgres/login.rs"],
+    ),
+    ("mysql", &["crates/workload/src/drivers/mysql.rs"]),
     ("memmap2", &["src/input.rs"]),
     ("parquet", PARQUET),
     ("bytes", &["crates/history/src/format/parquet_column.rs"]),

@@ -3,6 +3,10 @@
 mod cells;
 mod external;
 mod redis;
+mod address;
+mod mysql;
+mod mysql_fate;
+mod postgres;
 mod sqlite;
 mod wire;
 
@@ -23,6 +27,8 @@ pub fn open(urls: &[String], settings: &Settings) -> Result<Box<dyn Database>, E
     match scheme {
         "exec" => external::open(urls, settings),
         "redis" => redis::open(urls, settings),
+        "mysql" | "mariadb" => mysql::open(urls, settings),
+        "postgres" | "postgresql" => postgres::open(urls, settings),
         "sqlite" => sqlite::open(urls, settings),
         _ => Err(Error::hopeless(format!(
             "{}: no driver for '{scheme}'; known are {}",
@@ -33,7 +39,13 @@ pub fn open(urls: &[String], settings: &Settings) -> Result<Box<dyn Database>, E
 }
 
 /// The schemes of URLs.
-pub const SCHEMES: &[&str] = &["sqlite:PATH", "redis://HOST:PORT", "exec:COMMAND ARGS…"];
+pub const SCHEMES: &[&str] = &[
+    "sqlite:PATH",
+    "postgres://USER:PASSWORD@HOST:PORT/DATABASE",
+    "mysql://USER:PASSWORD@HOST:PORT/DATABASE",
+    "redis://HOST:PORT",
+    "exec:COMMAND ARGS…",
+];
 
 /// What stands before the first colon.
 fn scheme(url: &str) -> &str {
@@ -53,19 +65,21 @@ fn wire_address(place: &str, port: u16) -> Option<String> {
     (!host.is_empty()).then(|| format!("{host}:{port}"))
 }
 
-/// The URL without what stands between a colon and the last `@` of its authority, and without the value
-/// of a `password` parameter.
+/// The URL without what stands between a colon and the last `@` of its authority, and without the values
+/// of parameters that are called like passwords. Rather too much is left out than too little.
 pub fn without_password(url: &str) -> String {
-    let (authority_start, rest) = match url.split_once("://") {
-        Some((scheme, rest)) => (scheme.len() + 3, rest),
-        None => return url.to_string(),
+    let (start, rest) = match (url.split_once("://"), url.split_once(':')) {
+        (Some((scheme, rest)), _) => (scheme.len() + 3, rest),
+        // Somebody forgot the slashes.
+        (None, Some((scheme, rest))) => (scheme.len() + 1, rest),
+        (None, None) => return hide_parameters(url.to_string()),
     };
     let authority_len = rest.find(['/', '?', '#']).unwrap_or(rest.len());
     // A password may hold a slash that somebody forgot to escape: the last @ of all ends it.
     let at = rest
         .rfind('@')
         .filter(|&at| at < authority_len || rest[..at].contains(':'));
-    let mut plain = url[..authority_start].to_string();
+    let mut plain = url[..start].to_string();
     match at {
         Some(at) => {
             let user = rest[..at].split(':').next().unwrap_or_default();
@@ -74,19 +88,78 @@ pub fn without_password(url: &str) -> String {
         }
         None => plain.push_str(rest),
     }
-    hide_parameter(plain)
+    hide_parameters(plain)
 }
 
-fn hide_parameter(url: String) -> String {
+fn hide_parameters(url: String) -> String {
     let Some((before, query)) = url.split_once('?') else {
         return url;
     };
-    let kept: Vec<&str> = query
-        .split('&')
-        .filter(|part| !part.to_lowercase().starts_with("password"))
-        .collect();
+    let is_secret = |part: &str| {
+        let name = part.split('=').next().unwrap_or_default().to_lowercase();
+        name.contains("pass") || name.contains("pwd") || name.contains('%')
+    };
+    let kept: Vec<&str> = query.split('&').filter(|part| !is_secret(part)).collect();
     match kept.is_empty() {
         true => before.to_string(),
         false => format!("{before}?{}", kept.join("&")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_url_is_shown_without_its_password() {
+        for (url, shown) in [
+            ("sqlite:some/file.db", "sqlite:some/file.db"),
+            ("sqlite::memory:", "sqlite::memory:"),
+            ("postgres://h/db", "postgres://h/db"),
+            ("postgres://me@h:5432/db", "postgres://me@h:5432/db"),
+            ("postgres://me:hush@h:5432/db", "postgres://me@h:5432/db"),
+            ("postgres://me:@h", "postgres://me@h"),
+            ("redis://:hush@h", "redis://@h"),
+            (
+                "postgres://me:hush@[::1]:5432/db",
+                "postgres://me@[::1]:5432/db",
+            ),
+            ("postgres://me:hu@sh@h/db", "postgres://me@h/db"),
+            ("postgres://me:hush/hush@h/db", "postgres://me@h/db"),
+            ("postgres://me:hush?hush@h/db", "postgres://me@h/db"),
+            ("postgres://me:hush#hush@h/db", "postgres://me@h/db"),
+            ("postgres:me:hush@h/db", "postgres:me@h/db"),
+            ("postgres://h/db?password=hush", "postgres://h/db"),
+            (
+                "postgres://h/db?a=1&PASSWORD=hush&b=2",
+                "postgres://h/db?a=1&b=2",
+            ),
+            (
+                "mysql://h/db?sslpassword=hush&passwd=hush&pwd=hush",
+                "mysql://h/db",
+            ),
+            ("postgres://h/db?p%61ssword=hush&a=1", "postgres://h/db?a=1"),
+            ("", ""),
+            ("nothing", "nothing"),
+            ("://@", "://@"),
+        ] {
+            assert_eq!(without_password(url), shown, "{url}");
+        }
+    }
+
+    #[test]
+    fn a_database_that_is_not_known_is_told_without_its_password() {
+        let urls = |urls: &[&str]| -> Vec<String> { urls.iter().map(|u| u.to_string()).collect() };
+        for urls in [
+            urls(&["oracle://me:hush@h/db"]),
+            urls(&["sqlite:a.db", "postgres://me:hush@h/db"]),
+            urls(&["POSTGRES://me:hush@h/db"]),
+            urls(&[]),
+        ] {
+            let error = open(&urls, &Settings::default()).err();
+            let error = error.unwrap_or_else(|| panic!("{urls:?}"));
+            assert_eq!(error.fate, crate::driver::Fate::Hopeless);
+            assert!(!error.message.contains("hush"), "{error}");
+        }
     }
 }
