@@ -398,7 +398,10 @@ fn postgres_replica(url: &str, replica: &Server) {
         );
         reader.rollback().expect("a rollback");
     }
-    let strangers = [url.to_string(), url.replace("/postgres", "/template1")];
+    let strangers = [
+        url.to_string(),
+        format!("{}template1", url.trim_end_matches("postgres")),
+    ];
     let database = drivers::open(&strangers, &settings).expect("two databases");
     let error = database.prepare(&schema()).expect_err("not replicas");
     assert!(error.message.contains("replica"), "{error}");

@@ -77,7 +77,14 @@ pub fn postgres_pair() -> Option<(Server, Server)> {
         std::fs::write(data.join("pg_hba.conf"), rules).expect("pg_hba.conf");
     });
     let port = primary.port.to_string();
-    primary.until(|| std::net::TcpStream::connect(("127.0.0.1", primary.port)));
+    let ready = || match Command::new(bin.join("pg_isready"))
+        .args(["-q", "-h", "127.0.0.1", "-p", &port])
+        .status()
+    {
+        Ok(status) if status.success() => Ok(()),
+        other => Err(format!("{other:?}")),
+    };
+    primary.until(ready);
     let replica = start_postgres(&bin, "pg2", |data| {
         let mut command = postgres_command(&bin.join("pg_basebackup"));
         command.args([
