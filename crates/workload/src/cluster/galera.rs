@@ -8,6 +8,7 @@
 
 use super::mariadb::{self, Installation};
 use super::place;
+use super::process::Signal;
 use super::programs::Programs;
 use super::{Cluster, Error, Options, Product, free_ports, wire};
 use std::ffi::OsString;
@@ -216,6 +217,11 @@ impl Product for Galera {
             // If it does not help, the wait ends with an error.
             let _ = self.installation.query(cluster, other, sql);
         }
+    }
+
+    /// There is nothing to tidy up, and leaving a group in order takes seconds.
+    fn drop_signal(&self) -> Signal {
+        Signal::Kill
     }
 
     fn url(&self, address: SocketAddr) -> String {

@@ -70,7 +70,34 @@ fn clean(path: &Path) -> bool {
     for name in &record.namespaces {
         delete_namespace(Path::new("ip"), name);
     }
+    free_shared_memory(path);
     fs::remove_dir_all(path).is_ok()
+}
+
+/// Frees the segments of shared memory that killed servers below left: a server of PostgreSQL
+/// writes into its directory which one it has, and takes the line out when it ends in order.
+pub(super) fn free_shared_memory(path: &Path) {
+    let used = fs::read_to_string("/proc/sysvipc/shm").unwrap_or_default();
+    for entry in fs::read_dir(path).into_iter().flatten().flatten() {
+        let file = entry.path().join("data/postmaster.pid");
+        let text = fs::read_to_string(file).unwrap_or_default();
+        let segment = text.lines().nth(6).unwrap_or_default();
+        let segment: Vec<&str> = segment.split_whitespace().collect();
+        // Key, id, permissions, size, creator, last user, how many use it.
+        let is_abandoned = |line: &str| {
+            let fields: Vec<&str> = line.split_whitespace().collect();
+            fields.get(..2) == Some(segment.as_slice()) && fields.get(6) == Some(&"0")
+        };
+        if segment.len() == 2 && used.lines().any(is_abandoned) {
+            // If it stays, it holds less than a page.
+            let _ = quietly(Command::new("ipcrm").args(["-m", segment[1]]));
+        }
+    }
+}
+
+fn quietly(command: &mut Command) -> std::io::Result<std::process::ExitStatus> {
+    let silent = command.stdin(Stdio::null()).stdout(Stdio::null());
+    silent.stderr(Stdio::null()).status()
 }
 
 fn is_old(path: &Path) -> bool {
@@ -85,12 +112,7 @@ pub(super) fn delete_namespace(ip: &Path, name: &str) {
         return;
     }
     // Nothing can be done about a failure, and nothing depends on it: names are not used again.
-    let _ = Command::new(ip)
-        .args(["netns", "delete", name])
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status();
+    let _ = quietly(Command::new(ip).args(["netns", "delete", name]));
 }
 
 #[derive(Default)]

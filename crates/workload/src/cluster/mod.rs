@@ -327,6 +327,7 @@ impl Drop for Cluster {
         self.clients.clear();
         self.links.clear();
         self.network = None;
+        leftovers::free_shared_memory(&self.place.path);
         // What cannot be removed now is tried again by the next start.
         let _ = std::fs::remove_dir_all(&self.place.path);
     }

@@ -8,8 +8,8 @@ mod servers;
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 use workload::cluster::{Cluster, Error, Options, Spec};
 
@@ -53,23 +53,32 @@ struct Wanted<'a> {
     settings: &'a [(&'a str, &'a str)],
 }
 
+/// Nothing but where; programs are found where Debian puts them.
+fn options(base: &Path) -> Options<'_> {
+    static NEVER: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
+    Options {
+        directory: base,
+        search: &[],
+        settings: &[],
+        proxied: false,
+        network_faults: false,
+        progress: &|text| println!("{text}"),
+        interrupted: &NEVER,
+    }
+}
+
 fn try_start(base: &Path, spec: &str, wanted: &Wanted<'_>) -> Result<Cluster, Error> {
     let spec: Spec = spec.parse().expect("a known database");
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let search: Vec<PathBuf> = std::env::split_paths(&path).collect();
     let settings: Vec<(String, String)> = wanted
         .settings
         .iter()
         .map(|(name, value)| (name.to_string(), value.to_string()))
         .collect();
     let options = Options {
-        directory: base,
-        search: &search,
         settings: &settings,
         proxied: wanted.proxied,
         network_faults: wanted.network_faults,
-        progress: &|text| println!("{text}"),
-        interrupted: &Arc::new(AtomicBool::new(false)),
+        ..options(base)
     };
     Cluster::start(&spec, &options)
 }

@@ -166,6 +166,15 @@ fn galera_nodes_leave_and_join() {
         }
         Err(error) => println!("skipped: {error}"),
     }
+
+    // The one that is left has no majority, and whoever joins it has none either.
+    let rows = count(0).expect("rows");
+    cluster.kill(1).expect("killed");
+    cluster.kill(2).expect("killed");
+    cluster.restart(1).expect("restarted");
+    assert_eq!(count(1), Ok(rows.clone()));
+    cluster.restart(2).expect("restarted");
+    assert_eq!(count(2), Ok(rows));
     end(cluster, &base);
 }
 

@@ -1,8 +1,11 @@
 //! One server, or a primary and a replica.
 
 use super::nodes::{mariadb, psql, redis};
-use super::{Base, Wanted, end, eventually, start, try_start};
+use super::{Base, Wanted, end, eventually, options, start, try_start};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
+use workload::cluster::{Cluster, Options};
 
 const PROXIED: Wanted<'static> = Wanted {
     proxied: true,
@@ -104,6 +107,50 @@ fn errors_show_the_log() {
     }
     assert_eq!(base.processes(), [0; 0]);
     assert_eq!(base.directories(), 0);
+}
+
+#[test]
+fn other_ports_are_tried_when_one_is_taken() {
+    let base = Base::new("port");
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = listener.local_addr().expect("its address").port();
+    let said = Mutex::new(Vec::new());
+    let options = Options {
+        settings: &[("port".into(), port.to_string())],
+        progress: &|text| said.lock().expect("no panic").push(text.to_owned()),
+        ..options(&base.0)
+    };
+    let error = Cluster::start(&"redis".parse().expect("a database"), &options).err();
+    let error = error.expect("the port is taken");
+    if error.missing_package().is_some() {
+        println!("skipped: {error}");
+        return;
+    }
+    let said = said.into_inner().expect("no panic");
+    let again = "a port was taken; trying others".to_owned();
+    assert!(said.contains(&again), "{said:?}: {error}");
+    assert_eq!(base.processes(), [0; 0]);
+    assert_eq!(base.directories(), 0);
+}
+
+#[test]
+fn a_start_can_be_interrupted() {
+    let base = Base::new("interrupted");
+    let interrupted = Arc::new(AtomicBool::new(false));
+    let options = Options {
+        interrupted: &interrupted,
+        progress: &|_| interrupted.store(true, Ordering::Relaxed),
+        ..options(&base.0)
+    };
+    for spec in ["postgres", "galera:3"] {
+        interrupted.store(false, Ordering::Relaxed);
+        match Cluster::start(&spec.parse().expect("a database"), &options).err() {
+            Some(error) if error.missing_package().is_some() => println!("skipped: {error}"),
+            error => assert!(error.expect("an interruption").is_interrupted()),
+        }
+        assert_eq!(base.processes(), [0; 0]);
+        assert_eq!(base.directories(), 0);
+    }
 }
 
 #[test]
