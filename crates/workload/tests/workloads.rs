@@ -419,3 +419,22 @@ fn a_lone_client_does_not_wait_for_others() {
     workload.source(0, 1).next(&mut plan);
     assert!(plan.steps.iter().all(|step| matches!(step, Step::Act(_))));
 }
+
+#[test]
+fn writes_of_a_table_lock_rows_in_one_order() {
+    every(|name, workload| {
+        for (_, plan) in plans(workload, 300) {
+            // Rows that nobody else writes cannot be waited for: only those that exist count.
+            let writes = plan.actions().filter(|action| action.writes());
+            let shared = writes.filter(|action| {
+                let table = workload.schema().table(action.cell());
+                action.cell().row < table.rows as i64 || workload.schema().tables.len() == 1
+            });
+            let mut last = HashMap::new();
+            for cell in shared.map(Action::cell) {
+                let before = last.insert(cell.table, cell.row);
+                assert!(before <= Some(cell.row), "{name}: {plan:?}");
+            }
+        }
+    });
+}

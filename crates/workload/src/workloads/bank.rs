@@ -6,7 +6,7 @@
 //! that are read and written back, so that the recording is a history of counters and can be
 //! checked like any other.
 
-use super::client::{Client, Script, cell, scripted};
+use super::client::{Client, Script, cell, order_writes, scripted};
 use super::{Shape, filled};
 use crate::driver::Answer;
 use crate::generate::keys::KeyChoice;
@@ -68,6 +68,7 @@ impl Script for Bank {
         let amount = i64::from(client.random.between(1, AMOUNT_MAX));
         plan.act(Action::Increment(cell(0, 0, from), -amount));
         plan.act(Action::Increment(cell(0, 0, to), amount));
+        order_writes(plan);
     }
 }
 

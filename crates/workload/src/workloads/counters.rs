@@ -1,7 +1,7 @@
 //! Counters that small numbers are added to. No read says whose additions it saw, only how much they come
 //! to: the sums that are possible are what can be checked.
 
-use super::client::{Client, Script, first, scripted};
+use super::client::{Client, Script, first, order_writes, scripted};
 use super::{Shape, filled};
 use crate::generate::keys::KeyChoice;
 use crate::generate::random::Chance;
@@ -44,5 +44,6 @@ impl Script for Counters {
                 plan.act(Action::Increment(cell, i64::from(step)));
             }
         }
+        order_writes(plan);
     }
 }

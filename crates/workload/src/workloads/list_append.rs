@@ -5,7 +5,7 @@
 //! that transactions meet; the paper's histories have 100 of 100.
 
 use super::Shape;
-use super::client::{Client, Script, first, scripted};
+use super::client::{Client, Script, first, order_writes, scripted};
 use super::slots::Slots;
 use crate::generate::random::Chance;
 use crate::plan::{Action, Plan, Workload};
@@ -46,5 +46,6 @@ impl Script for ListAppend {
                 plan.act(Action::Append(first(row), client.unique.take()));
             }
         }
+        order_writes(plan);
     }
 }

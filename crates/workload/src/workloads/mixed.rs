@@ -2,7 +2,7 @@
 //! orders versions of one kind by what it saw of another.
 
 use super::Shape;
-use super::client::{Client, Script, cell, scripted};
+use super::client::{Client, Script, cell, order_writes, scripted};
 use super::slots::Slots;
 use crate::generate::random::Chance;
 use crate::plan::{Action, Plan, Workload};
@@ -72,6 +72,7 @@ impl Script for Mixed {
             };
             plan.act(action);
         }
+        order_writes(plan);
     }
 }
 

@@ -4,15 +4,16 @@
 //! Source: PolySI (VLDB 2023, section 5.1.1): 15 operations, half of them reads, 10 000 keys, zipfian;
 //! C4 has the same. Where we differ: 8 operations on 1 000 keys unless the user says otherwise, so
 //! that transactions meet in a short run; half of the writes come right behind a read of their key (a
-//! read-modify-write, which fixes its place in the version order), the others are blind; and one
-//! transaction of twenty is rolled back, so that a read of what it wrote is an aborted read.
+//! read-modify-write, which fixes its place in the version order), the others are blind; a transaction
+//! writes its keys in ascending order; and one transaction of twenty is rolled back, so that a read of
+//! what it wrote is an aborted read.
 
-use super::client::{Client, Script, first, scripted};
+use super::client::{Client, Script, first, order_writes, scripted};
 use super::{Shape, filled};
 use crate::generate::config::{Distribution, plain_read_share};
 use crate::generate::keys::KeyChoice;
 use crate::generate::random::Chance;
-use crate::plan::{Action, Plan, Workload};
+use crate::plan::{Action, Plan, Step, Workload};
 use crate::schema::{ColumnKind, Schema};
 
 struct Registers {
@@ -46,18 +47,27 @@ impl Script for Registers {
     fn plan(&self, client: &mut Client, plan: &mut Plan) {
         plan.name = "registers";
         let ops = self.ops as usize;
+        // Where the writes of updates are: their reads have to follow them when writes are ordered.
+        let mut updated = Vec::new();
         while plan.steps.len() < ops {
             let cell = first(u64::from(self.keys.draw(&mut client.random)));
+            let is_last = plan.steps.len() + 1 == ops;
             if client.random.chance(self.reads) {
                 plan.act(Action::Read(cell));
-            } else if client.random.chance(self.updates) {
+            } else if !client.random.chance(self.updates) {
+                client.write(plan, cell);
+            } else if is_last {
                 // An update that has no room for its write stays a read, as in simulated histories.
                 plan.act(Action::Read(cell));
-                if plan.steps.len() < ops {
-                    client.write(plan, cell);
-                }
             } else {
-                client.write(plan, cell);
+                client.update(plan, cell);
+                updated.push(plan.steps.len() - 1);
+            }
+        }
+        order_writes(plan);
+        for write in updated {
+            if let Step::Act(action) = plan.steps[write] {
+                plan.steps[write - 1] = Step::Act(Action::Read(action.cell()));
             }
         }
     }

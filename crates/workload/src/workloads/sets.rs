@@ -2,7 +2,7 @@
 //! not in which order they came.
 
 use super::Shape;
-use super::client::{Client, Script, first, scripted};
+use super::client::{Client, Script, first, order_writes, scripted};
 use super::slots::Slots;
 use crate::generate::random::Chance;
 use crate::plan::{Action, Plan, Workload};
@@ -43,5 +43,6 @@ impl Script for Sets {
                 plan.act(Action::Add(first(row), client.unique.take()));
             }
         }
+        order_writes(plan);
     }
 }

@@ -183,6 +183,8 @@ impl TpcC {
                 items.push(item);
             }
         }
+        // In one order for all, lest transactions wait for each other in a circle.
+        items.sort_unstable();
         for (line, item) in (0..).zip(&items) {
             let stock = warehouse * ITEMS + item;
             plan.act(Action::Read(cell(ITEM, 0, *item)));
