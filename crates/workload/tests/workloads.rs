@@ -253,10 +253,12 @@ fn run(
     session.commit().map(|_| true)
 }
 
+/// Runs a workload on a file of its own: tests that run at the same time differ in the seed.
 fn drive(name: &str, shape: &Shape, form: Form) {
     let file = std::env::temp_dir().join(format!(
-        "isolde-workloads-{}-{name}-{}-{}-{:?}.db",
+        "isolde-workloads-{}-{name}-{}-{}-{}-{:?}.db",
         std::process::id(),
+        shape.seed,
         form.upsert,
         form.by_secondary,
         shape.list_form
