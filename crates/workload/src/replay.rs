@@ -10,6 +10,7 @@ use crate::plan::{Action, Plan, Step};
 use crate::record::{Entry, Outcome, write_end};
 use crate::schema::Schema;
 use history::Status;
+use std::collections::VecDeque;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -34,6 +35,17 @@ pub struct Script {
     pub moves: Vec<(usize, Move)>,
     /// The node of each client.
     pub nodes: Vec<usize>,
+}
+
+impl Script {
+    /// The script without a client.
+    pub fn without(&self, client: usize) -> Script {
+        let others = self.moves.iter().filter(|(who, _)| *who != client);
+        Script {
+            moves: others.copied().collect(),
+            nodes: self.nodes.clone(),
+        }
+    }
 }
 
 /// What came of a move.
@@ -90,18 +102,17 @@ pub fn replay(
                 Told {
                     tell,
                     answers,
-                    pending: None,
+                    pending: VecDeque::new(),
                 }
             })
             .collect();
         for (place, &(who, next)) in script.moves.iter().enumerate() {
             let told = &mut clients[who];
-            told.settle(patience, &mut result);
             // A client that is gone answers nothing, and its moves stay without an answer.
             if told.tell.send(next).is_ok() {
-                told.pending = Some(place);
+                told.pending.push_back(place);
                 told.settle(MOMENT, &mut result);
-                result.waited[place] = told.pending.is_some();
+                result.waited[place] = !told.pending.is_empty();
             }
         }
         for told in &mut clients {
@@ -129,23 +140,24 @@ enum Said {
 struct Told {
     tell: Sender<Move>,
     answers: Receiver<Said>,
-    /// The move that it has not answered yet.
-    pending: Option<usize>,
+    /// The moves that it has not answered yet.
+    pending: VecDeque<usize>,
 }
 
 impl Told {
-    /// Waits for the answer to the move under way, if there is one.
+    /// Waits for the answers to the moves under way, if there are any.
     fn settle(&mut self, patience: Duration, result: &mut Replayed) {
-        let Some(place) = self.pending else {
-            return;
-        };
-        match self.answers.recv_timeout(patience) {
-            Ok(Said::Came(came)) => {
-                result.came[place] = Some(came);
-                self.pending = None;
+        let until = Instant::now() + patience;
+        while let Some(&place) = self.pending.front() {
+            let left = until.saturating_duration_since(Instant::now());
+            match self.answers.recv_timeout(left) {
+                Ok(Said::Came(came)) => {
+                    result.came[place] = Some(came);
+                    self.pending.pop_front();
+                }
+                Ok(Said::Lines(_)) | Err(RecvTimeoutError::Disconnected) => self.pending.clear(),
+                Err(RecvTimeoutError::Timeout) => return,
             }
-            Ok(Said::Lines(_)) | Err(RecvTimeoutError::Disconnected) => self.pending = None,
-            Err(RecvTimeoutError::Timeout) => {}
         }
     }
 }

@@ -78,10 +78,11 @@ pub fn confirm(
         }
         progress.stage(&format!("looking for a script, order {attempt}"));
         let script = interleave(&clients, stage.database.node_count(), attempt, seed);
-        let (is_shown, replayed) = stage.run(&script)?;
-        if !is_shown {
+        if !stage.run(&script)?.0 {
             continue;
         }
+        let script = stage.without_needless(script, clients.len())?;
+        let replayed = stage.run(&script)?.1;
         let mut shown = 0;
         for count in 0..times {
             progress.stage(&format!("replaying, {count} of {times}"));
@@ -172,6 +173,17 @@ impl Stage<'_> {
         let answers = checker::check(&history, &[self.level], &Options::default());
         let violated = |answer: &Checked| matches!(answer.result.verdict, Verdict::Violated(_));
         Ok((answers.iter().any(violated), done))
+    }
+
+    /// The script without the clients that the violation does not need.
+    fn without_needless(&self, mut script: Script, clients: usize) -> Result<Script, Failure> {
+        for client in 0..clients {
+            let smaller = script.without(client);
+            if self.run(&smaller)?.0 {
+                script = smaller;
+            }
+        }
+        Ok(script)
     }
 
     fn clean(&self) -> Result<(), Failure> {
