@@ -102,7 +102,8 @@ impl Cluster {
     }
 
     /// Delays what goes between the node and its clients, where these come through proxies, and
-    /// between the node and its primary or replica.
+    /// between the node and its primary or replica; what a node in a network namespace sends to
+    /// anyone, where the kernel can do that. An error if it is none of them.
     pub fn slow(&self, node: usize, delay: Duration) -> Result<(), Error> {
         self.node(node)?;
         let links = self.links.iter();
@@ -111,8 +112,12 @@ impl Cluster {
             .map(|(_, _, proxy)| proxy)
             .collect();
         proxies.extend(self.clients.get(node));
+        let by_kernel = match &self.network {
+            Some(network) => network.slow(node, delay),
+            None => Err(Error::new("no link of this node goes through a proxy")),
+        };
         if proxies.is_empty() {
-            return Err(Error::new("no link of this node goes through a proxy"));
+            return by_kernel;
         }
         for proxy in proxies {
             proxy.change(|link| {
@@ -130,7 +135,7 @@ impl Cluster {
             proxy.change(|link| *link = Default::default());
         }
         match &self.network {
-            Some(network) => network.join(),
+            Some(network) => network.join().and(network.hurry()),
             None => Ok(()),
         }
     }

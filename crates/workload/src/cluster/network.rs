@@ -6,7 +6,7 @@
 //!
 //! Two nodes are parted by telling each that the other is at a hardware address that nobody has.
 //! Packets then go nowhere without anyone being told, as in a real partition, and clients reach
-//! both. It needs neither iptables nor any kernel module.
+//! both. It needs neither iptables nor any kernel module. Delays need the kernel's netem.
 
 use super::error::Error;
 use super::leftovers::delete_namespace;
@@ -17,6 +17,7 @@ use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
+use std::time::Duration;
 
 const NOBODY: &str = "02:00:00:00:de:ad";
 const ATTEMPTS_MAX: usize = 50;
@@ -29,6 +30,7 @@ pub(super) struct Network {
     subnet: (u8, u8),
     /// Which cannot reach which, one entry for both directions.
     parted: Mutex<Vec<(usize, usize)>>,
+    slowed: Mutex<Vec<usize>>,
 }
 
 impl Network {
@@ -47,6 +49,7 @@ impl Network {
             hub: format!("{PREFIX}{}-hub", place.id),
             namespaces: Vec::new(),
             parted: Mutex::default(),
+            slowed: Mutex::default(),
         };
         record(place, &network.hub)?;
         let outside = format!("isl{}", place.id);
@@ -143,6 +146,35 @@ impl Network {
         Ok(())
     }
 
+    /// Delays everything that the node sends, to whomever.
+    pub fn slow(&self, node: usize, delay: Duration) -> Result<(), Error> {
+        let (name, micros) = (&self.namespaces[node], delay.as_micros());
+        let mut slowed = self.slowed.lock().unwrap_or_else(|held| held.into_inner());
+        self.tc(&format!(
+            "-n {name} qdisc replace dev eth0 root netem delay {micros}us"
+        ))?;
+        slowed.push(node);
+        Ok(())
+    }
+
+    /// Ends the delays.
+    pub fn hurry(&self) -> Result<(), Error> {
+        let mut slowed = self.slowed.lock().unwrap_or_else(|held| held.into_inner());
+        slowed.sort_unstable();
+        slowed.dedup();
+        while let Some(node) = slowed.last() {
+            let name = &self.namespaces[*node];
+            self.tc(&format!("-n {name} qdisc del dev eth0 root"))?;
+            slowed.pop();
+        }
+        Ok(())
+    }
+
+    /// The program that comes with `ip`.
+    fn tc(&self, arguments: &str) -> Result<(), Error> {
+        run(&self.ip.with_file_name("tc"), arguments).map(|_| ())
+    }
+
     pub fn is_parted(&self) -> bool {
         let parted = self.parted.lock().unwrap_or_else(|held| held.into_inner());
         !parted.is_empty()
@@ -163,17 +195,18 @@ fn record(place: &Place, name: &str) -> Result<(), Error> {
     recorded.map_err(|error| Error::new(format!("cannot write the owner file: {error}")))
 }
 
-fn run(ip: &Path, arguments: &str) -> Result<String, Error> {
-    let output = Command::new(ip)
+fn run(program: &Path, arguments: &str) -> Result<String, Error> {
+    let name = program.file_name().unwrap_or_default().to_string_lossy();
+    let output = Command::new(program)
         .args(arguments.split_whitespace())
         .stdin(Stdio::null())
         .output()
-        .map_err(|error| Error::new(format!("cannot start ip: {error}")))?;
+        .map_err(|error| Error::new(format!("cannot start {name}: {error}")))?;
     if output.status.success() {
         return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
     }
     let said = String::from_utf8_lossy(&output.stderr);
-    Err(Error::new(format!("ip {arguments}: {}", said.trim())))
+    Err(Error::new(format!("{name} {arguments}: {}", said.trim())))
 }
 
 /// A network 10.x.y.0/24 that no interface and no route of this machine has.

@@ -27,9 +27,6 @@ const SETTINGS: &[&str] = &[
     "wal_level=replica",
     "hot_standby=on",
     "max_wal_senders=10",
-    // A replica that was away long finds all it missed.
-    "wal_keep_size=2GB",
-    "max_wal_size=4GB",
     "wal_retrieve_retry_interval=200ms",
 ];
 
@@ -88,6 +85,14 @@ impl Postgres {
         launch.argument("-p").argument(port.to_string());
         for setting in SETTINGS {
             launch.argument("-c").argument(*setting);
+        }
+        if self.node_count > 1 {
+            // A replica that was away long finds all it missed.
+            let keep = match self.version.split('.').next().unwrap_or_default() {
+                "9" | "10" | "11" | "12" => "wal_keep_segments=64",
+                _ => "wal_keep_size=1GB",
+            };
+            launch.argument("-c").argument(keep);
         }
         if node > 0 {
             let primary = cluster.link(node, 0)?;

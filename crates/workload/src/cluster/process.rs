@@ -125,14 +125,15 @@ fn is_marked(pid: u32, directory: &str) -> bool {
         .any(|rest| rest.is_empty() || rest.starts_with(b"/"))
 }
 
-/// The roots, everything that descends from them, and everything marked with the directory. The
+/// The roots first, everything that descends from them, and everything marked with the directory. The
 /// marker finds those whose parents have ended; descent finds those that overwrote their
 /// environment to show a title, as PostgreSQL's do.
 pub(super) fn family(roots: &[Identity], directory: &str) -> Vec<Identity> {
     let all = all();
-    let mut found: Vec<Identity> = Vec::new();
+    let known = |root: &&Identity| all.iter().any(|(identity, _)| identity == *root);
+    let mut found: Vec<Identity> = roots.iter().filter(known).copied().collect();
     for (identity, _) in &all {
-        if roots.contains(identity) || is_marked(identity.pid, directory) {
+        if !found.contains(identity) && is_marked(identity.pid, directory) {
             found.push(*identity);
         }
     }
@@ -148,7 +149,7 @@ pub(super) fn family(roots: &[Identity], directory: &str) -> Vec<Identity> {
     found
 }
 
-/// Stops a family, parents first, until it has no new member; who was stopped.
+/// Stops a family, its roots first, until it has no new member; who was stopped.
 pub(super) fn freeze(roots: &[Identity], directory: &str) -> Vec<Identity> {
     const ROUNDS_MAX: usize = 50;
     let mut stopped: Vec<Identity> = Vec::new();

@@ -123,6 +123,13 @@ fn end(cluster: Cluster, base: &Base) {
 }
 
 #[test]
+fn threads_share_a_cluster() {
+    fn shared<T: Send + Sync>() {}
+    shared::<Cluster>();
+    shared::<Error>();
+}
+
+#[test]
 fn names_are_read_and_written() {
     for name in Spec::names() {
         let spec: Spec = name.parse().expect("a known name");

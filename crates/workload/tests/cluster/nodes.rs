@@ -108,6 +108,11 @@ fn etcd_keeps_its_majority() {
         }
         Err(error) => println!("skipped: {error}"),
     }
+    if let Err(error) = cluster.slow(1, Duration::from_millis(20)) {
+        println!("skipped: {error}");
+    }
+    read(1).expect("a read");
+    cluster.heal().expect("healed");
     for node in 0..3 {
         cluster.kill(node).expect("killed");
     }
