@@ -1,5 +1,6 @@
 //! etcd: a cluster of any size.
 
+use super::process::Signal;
 use super::programs::{self, Programs};
 use super::server::Launch;
 use super::{Cluster, Error, Options, Product, READY_TIMEOUT, free_ports, wire};
@@ -101,6 +102,11 @@ impl Product for Etcd {
             true => Ok(()),
             false => Err("the node is not healthy".to_owned()),
         }
+    }
+
+    /// There is nothing to tidy up, and a leader that ends in order looks for another first.
+    fn drop_signal(&self) -> Signal {
+        Signal::Kill
     }
 
     fn url(&self, address: SocketAddr) -> String {
