@@ -15,7 +15,8 @@ const SECRET: &str = "hush";
 fn settings(isolation: &str) -> Settings {
     Settings {
         isolation: Some(isolation.to_string()),
-        patience: Duration::from_secs(2),
+        // A machine may be busy with other tests.
+        patience: Duration::from_secs(20),
         ..Settings::default()
     }
 }
@@ -208,13 +209,14 @@ fn fate_of_opening(url: &str, expected: Fate, word: &str) {
 
 /// A process that stops answers nothing: before a commit that is a loss, after it nobody knows.
 fn silence(url: &str, pid_of: &dyn Fn(&mut dyn Connection) -> String) {
+    let patient = open(url, &settings("read committed")).expect("a database");
+    patient.prepare(&schema()).expect("tables");
     let settings = Settings {
         ids: true,
-        patience: Duration::from_secs(1),
+        patience: Duration::from_secs(2),
         ..settings("read committed")
     };
     let database = open(url, &settings).expect("a database");
-    database.prepare(&schema()).expect("tables");
     for (commits, fate) in [(false, Fate::Lost), (true, Fate::Unknown)] {
         let mut session = connect(&*database);
         let pid = pid_of(&mut *session);
@@ -234,14 +236,14 @@ fn silence(url: &str, pid_of: &dyn Fn(&mut dyn Connection) -> String) {
 }
 
 /// After the server is gone.
-fn death(url: &str, server: &mut Server) {
+fn death(url: &str, server: &mut Server, by: &str) {
     let database = open(url, &settings("read committed")).expect("a database");
     let (mut one, mut two) = (connect(&*database), connect(&*database));
     for session in [&mut one, &mut two] {
         session.begin().expect("a beginning");
         session.run(&Action::Read(REG(1))).expect("a read");
     }
-    server.kill();
+    server.end_by(by);
     // Processes that served sessions notice the end of their parent.
     std::thread::sleep(Duration::from_millis(500));
     let error = one.run(&Action::Read(REG(1))).expect_err("no server");
@@ -275,7 +277,7 @@ fn postgres_keeps_the_contract() {
         let pid = info.iter().find(|(name, _)| *name == "pid");
         pid.expect("a pid").1.clone()
     });
-    death(&url, &mut primary);
+    death(&url, &mut primary, "-QUIT");
 }
 
 fn postgres_ids(url: &str) {
@@ -402,6 +404,10 @@ fn postgres_replica(url: &str, replica: &Server) {
         url.to_string(),
         format!("{}template1", url.trim_end_matches("postgres")),
     ];
+    let settings = Settings {
+        patience: Duration::from_secs(2),
+        ..settings
+    };
     let database = drivers::open(&strangers, &settings).expect("two databases");
     let error = database.prepare(&schema()).expect_err("not replicas");
     assert!(error.message.contains("replica"), "{error}");
@@ -451,7 +457,7 @@ fn mariadb_keeps_the_contract() {
     open(&by_socket, &settings("serializable")).expect("a database by its socket");
     let pid = server.pid().to_string();
     silence(&url, &|_| pid.clone());
-    death(&url, &mut server);
+    death(&url, &mut server, "-KILL");
 }
 
 /// Two sessions that wait for each other: one is told, and goes on after its rollback.

@@ -4,6 +4,7 @@ mod cells;
 mod external;
 mod redis;
 mod address;
+mod gate;
 mod mysql;
 mod mysql_fate;
 mod postgres;

@@ -8,6 +8,7 @@
 //! statements, each a transaction of its own. So nothing is sent after an error but `rollback`.
 
 use super::address::Address;
+use super::gate::Gate;
 use super::mysql_fate::{self, Phase};
 use crate::driver::{
     Answer, Commit, Connection, Database, Error, Fate, Isolation, Settings, choose_isolation,
@@ -47,6 +48,7 @@ const ISOLATIONS: &[Isolation] = &[
 struct Node {
     address: Address,
     takes_writes: bool,
+    gate: Gate,
 }
 
 struct MySql {
@@ -80,6 +82,7 @@ pub fn open(urls: &[String], settings: &Settings) -> Result<Box<dyn Database>, E
         nodes.push(Node {
             address,
             takes_writes: read_only.as_deref() == Some("0"),
+            gate: Gate::default(),
         });
     }
     Ok(Box::new(MySql {
@@ -186,6 +189,7 @@ impl MySql {
         let Some(node) = self.nodes.get(node) else {
             return Err(Error::hopeless(format!("there is no node {node}")));
         };
+        let _inside = node.gate.enter(self.settings.patience);
         raw(&node.address, self.isolation, &self.settings)
     }
 

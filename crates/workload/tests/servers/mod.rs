@@ -211,9 +211,9 @@ impl Server {
         self.child.id()
     }
 
-    /// Ends the server without a warning.
-    pub fn kill(&mut self) {
-        let _ = self.child.kill();
+    /// Ends the server by a signal.
+    pub fn end_by(&mut self, name: &str) {
+        signal(name, &self.child.id().to_string());
         let _ = self.child.wait();
     }
 }
@@ -226,16 +226,9 @@ pub fn signal(name: &str, pid: &str) {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // PostgreSQL removes its shared memory on SIGQUIT, MariaDB's one process just ends.
+        // By SIGQUIT PostgreSQL ends at once, but removes its shared memory.
         if let Ok(None) = self.child.try_wait() {
-            signal("-QUIT", &self.child.id().to_string());
-            let deadline = Instant::now() + Duration::from_secs(5);
-            while let Ok(None) = self.child.try_wait() {
-                if Instant::now() > deadline {
-                    self.kill();
-                }
-                std::thread::sleep(Duration::from_millis(20));
-            }
+            self.end_by("-QUIT");
         }
         let _ = std::fs::remove_dir_all(&self.folder);
     }

@@ -5,7 +5,7 @@
 
 use super::fate::{Phase, Report};
 use super::login::{Login, parameter};
-use super::wire::{Fields, Unsent, Wire, garbage, put_text, take_i32};
+use super::wire::{Fields, Unsent, Wire, garbage, put_text, take_i32, told};
 use crate::driver::{Error, Fate};
 use std::io;
 use std::time::Duration;
@@ -210,14 +210,7 @@ impl Link {
             Phase::Connect | Phase::Statement => Fate::Lost,
             Phase::Commit => Fate::Unknown,
         };
-        let message = match error.kind() {
-            io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
-                format!("no answer within {:?}", self.patience)
-            }
-            io::ErrorKind::UnexpectedEof => "the server closed the connection".to_string(),
-            _ => error.to_string(),
-        };
-        Error::new(fate, message)
+        Error::new(fate, told(&error, self.patience))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Where a PostgreSQL server is and how to log in to it: by a password in clear, MD5 or SCRAM-SHA-256.
 
 use super::fate::{Phase, Report};
-use super::wire::{Channel, Unsent, Wire, garbage, put_text, take_i32, take_text};
+use super::wire::{Channel, Unsent, Wire, garbage, put_text, take_i32, take_text, told};
 use crate::driver::{Error, Fate};
 use crate::drivers::address::Address;
 use postgres_protocol::authentication::md5_hash;
@@ -66,7 +66,7 @@ impl Login {
     /// Connects, sends the login, and proves who we are. What the server says after that is still to
     /// be received.
     pub fn connect(&self, patience: Duration) -> Result<Wire, Error> {
-        let lost = |error: io::Error| Error::new(Fate::Lost, format!("{}: {error}", self.shown));
+        let lost = |error: io::Error| self.lost(error, patience);
         let mut wire = Wire::new(self.channel(patience).map_err(lost)?);
         wire.put_plain(|out| {
             // Version 3.0.
@@ -81,7 +81,7 @@ impl Login {
             }
             out.push(0);
         });
-        self.prove(&mut wire)?;
+        self.prove(&mut wire, patience)?;
         Ok(wire)
     }
 
@@ -104,8 +104,13 @@ impl Login {
         Err(failed)
     }
 
-    fn prove(&self, wire: &mut Wire) -> Result<(), Error> {
-        let lost = |error: io::Error| Error::new(Fate::Lost, format!("{}: {error}", self.shown));
+    fn lost(&self, error: io::Error, patience: Duration) -> Error {
+        let message = format!("{}: {}", self.shown, told(&error, patience));
+        Error::new(Fate::Lost, message)
+    }
+
+    fn prove(&self, wire: &mut Wire, patience: Duration) -> Result<(), Error> {
+        let lost = |error: io::Error| self.lost(error, patience);
         let hopeless = |what: String| Error::hopeless(format!("{}: {what}", self.shown));
         let mut scram: Option<ScramSha256> = None;
         loop {

@@ -15,6 +15,7 @@ mod wire;
 use crate::driver::{
     Answer, Commit, Connection, Database, Error, Fate, Isolation, Settings, choose_isolation,
 };
+use crate::drivers::gate::Gate;
 use crate::plan::Action;
 use crate::schema::{ColumnKind, Schema};
 use crate::sql::{self, Catalog, Dialect};
@@ -52,6 +53,7 @@ const ISOLATIONS: &[Isolation] = &[
 struct Node {
     login: Login,
     takes_writes: AtomicBool,
+    gate: Gate,
 }
 
 struct Postgres {
@@ -76,6 +78,7 @@ pub fn open(urls: &[String], settings: &Settings) -> Result<Box<dyn Database>, E
         nodes.push(Node {
             login,
             takes_writes: AtomicBool::new(in_recovery.as_deref() != Some("t")),
+            gate: Gate::default(),
         });
     }
     Ok(Box::new(Postgres {
@@ -106,7 +109,10 @@ impl Postgres {
             .nodes
             .get(node)
             .ok_or_else(|| Error::hopeless(format!("there is no node {node}")))?;
-        let link = Link::open(&node.login, self.settings.patience)?;
+        let link = {
+            let _inside = node.gate.enter(self.settings.patience);
+            Link::open(&node.login, self.settings.patience)?
+        };
         if let Some(standby) = link.standby {
             node.takes_writes.store(!standby, Ordering::Relaxed);
         }

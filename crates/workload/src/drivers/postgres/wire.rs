@@ -6,6 +6,7 @@
 
 use std::io::{self, Read, Write};
 use std::ops::Range;
+use std::time::Duration;
 
 /// What messages go through: a TCP connection or a socket file.
 pub trait Channel: Read + Write + Send {}
@@ -129,6 +130,17 @@ pub fn garbage(what: &str) -> io::Error {
         io::ErrorKind::InvalidData,
         format!("not PostgreSQL's protocol: {what}"),
     )
+}
+
+/// What an error means, in words.
+pub fn told(error: &io::Error, patience: Duration) -> String {
+    match error.kind() {
+        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
+            format!("no answer within {patience:?}")
+        }
+        io::ErrorKind::UnexpectedEof => "the server closed the connection".to_string(),
+        _ => error.to_string(),
+    }
 }
 
 /// Adds a text with the zero byte that ends it. A zero inside, which would start another field, is left out.
