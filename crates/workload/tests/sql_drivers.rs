@@ -2,7 +2,7 @@
 
 mod servers;
 
-use servers::{Server, free_port, mariadb, postgres_pair, signal};
+use servers::{Server, free_port, mariadb, postgres_pair, signal, stop};
 use std::io::{Read, Write};
 use std::time::Duration;
 use workload::driver::{Answer, Connection, Database, Error, Fate, Form, Settings};
@@ -222,7 +222,7 @@ fn silence(url: &str, pid_of: &dyn Fn(&mut dyn Connection) -> String) {
         let pid = pid_of(&mut *session);
         session.begin().expect("a beginning");
         session.run(&Action::Write(REG(1), 1)).expect("a write");
-        signal("-STOP", &pid);
+        stop(&pid);
         let error = match commits {
             false => session.run(&Action::Write(REG(2), 1)).map(|_| ()),
             true => session.commit().map(|_| ()),

@@ -224,6 +224,25 @@ pub fn signal(name: &str, pid: &str) {
     assert!(sent.expect("kill").success(), "kill {name} {pid}");
 }
 
+/// Stops a process, and returns when all its threads have stopped.
+pub fn stop(pid: &str) {
+    signal("-STOP", pid);
+    let state = |task: PathBuf| {
+        let text = std::fs::read_to_string(task.join("stat")).unwrap_or_default();
+        text.rsplit(") ")
+            .next()
+            .and_then(|rest| rest.chars().next())
+    };
+    let stopped = || {
+        let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).expect("a process");
+        let mut tasks = tasks.filter_map(|task| Some(task.ok()?.path()));
+        tasks.all(|task| matches!(state(task), Some('T') | None))
+    };
+    while !stopped() {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
 impl Drop for Server {
     fn drop(&mut self) {
         // By SIGQUIT PostgreSQL ends at once, but removes its shared memory.
