@@ -34,7 +34,7 @@ const FOREIGN: &[(&str, &[&str])] = &[
         "postgres-protocol",
         &["crates/workload/src/drivers/postgres/login.rs"],
     ),
-    ("mysql", &["crates/workload/src/drivers/mysql.rs"]),
+    ("mysql", MYSQL),
     ("memmap2", &["src/input.rs"]),
     ("parquet", PARQUET),
     ("bytes", &["crates/history/src/format/parquet_column.rs"]),
@@ -48,6 +48,12 @@ const FOREIGN: &[(&str, &[&str])] = &[
     ("serde", ANYWHERE),
     ("memchr", ANYWHERE),
     ("rustc-hash", ANYWHERE),
+];
+
+/// `drivers/mod.rs` names our module of the same name.
+const MYSQL: &[&str] = &[
+    "crates/workload/src/drivers/mod.rs",
+    "crates/workload/src/drivers/mysql/mod.rs",
 ];
 
 /// One format, split by direction and layer; `mod.rs` names our module of the same name.

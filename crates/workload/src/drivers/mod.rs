@@ -1,13 +1,12 @@
 //! The databases that can be driven, one file each, chosen by the scheme of a URL.
 
+mod address;
 mod cells;
 mod external;
-mod redis;
-mod address;
 mod gate;
 mod mysql;
-mod mysql_fate;
 mod postgres;
+mod redis;
 mod sqlite;
 mod wire;
 

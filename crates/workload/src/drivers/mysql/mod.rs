@@ -7,19 +7,22 @@
 //! Some errors roll back the transaction, some only the statement, and after a roll back the server takes further
 //! statements, each a transaction of its own. So nothing is sent after an error but `rollback`.
 
-use super::address::Address;
-use super::gate::Gate;
-use super::mysql_fate::{self, Phase};
+mod fate;
+mod place;
+
 use crate::driver::{
     Answer, Commit, Connection, Database, Error, Fate, Isolation, Settings, choose_isolation,
 };
+use crate::drivers::gate::Gate;
 use crate::plan::Action;
 use crate::schema::{ColumnKind, Schema};
 use crate::sql::{self, Catalog, Dialect};
 use ::mysql::consts::CapabilityFlags;
 use ::mysql::prelude::Queryable;
 use ::mysql::{Conn, OptsBuilder, Params, Row, Statement, Value};
+use fate::Phase;
 use history::Level;
+use place::{Place, product_name};
 use std::time::{Duration, Instant, SystemTime};
 
 const ISOLATIONS: &[Isolation] = &[
@@ -46,7 +49,7 @@ const ISOLATIONS: &[Isolation] = &[
 ];
 
 struct Node {
-    address: Address,
+    place: Place,
     takes_writes: bool,
     gate: Gate,
 }
@@ -64,11 +67,8 @@ pub fn open(urls: &[String], settings: &Settings) -> Result<Box<dyn Database>, E
     let mut nodes = Vec::new();
     let mut product = String::new();
     for url in urls {
-        let address = Address::parse(url)?;
-        if address.database.is_none() {
-            return Err(address.hopeless("which database? mysql://USER:PASSWORD@HOST/DATABASE"));
-        }
-        let mut raw = raw(&address, isolation, settings)?;
+        let place = Place::parse(url)?;
+        let mut raw = raw(&place, isolation, settings)?;
         if product.is_empty() {
             let version = ask(&mut raw, "select version()")?.unwrap_or_default();
             let wsrep = ask(
@@ -80,7 +80,7 @@ pub fn open(urls: &[String], settings: &Settings) -> Result<Box<dyn Database>, E
         }
         let read_only = ask(&mut raw, "select @@global.read_only")?;
         nodes.push(Node {
-            address,
+            place,
             takes_writes: read_only.as_deref() == Some("0"),
             gate: Gate::default(),
         });
@@ -93,59 +93,14 @@ pub fn open(urls: &[String], settings: &Settings) -> Result<Box<dyn Database>, E
     }))
 }
 
-/// "MariaDB 10.11.19, Galera" from "10.11.19-MariaDB-0+deb12u1".
-fn product_name(version: &str, galera: bool) -> String {
-    // MariaDB 10 put "5.5.5-" before its version for old clients.
-    let version = version.strip_prefix("5.5.5-").unwrap_or(version);
-    let number = version.split(['-', '+']).next().unwrap_or_default();
-    let name = match version.to_lowercase().contains("mariadb") {
-        true => "MariaDB",
-        false => "MySQL",
-    };
-    let galera = if galera { ", Galera" } else { "" };
-    format!("{name} {number}{galera}")
-}
-
 /// Connects and sets the session up.
-fn raw(address: &Address, isolation: Isolation, settings: &Settings) -> Result<Conn, Error> {
+fn raw(place: &Place, isolation: Isolation, settings: &Settings) -> Result<Conn, Error> {
     let patience = Some(settings.patience);
-    // An answer should come before we stop waiting for one.
-    let lock_wait = (settings.patience.as_secs() / 2).clamp(1, 5);
-    let mut setup = vec![
-        format!("set session transaction isolation level {}", isolation.name),
-        format!("set session innodb_lock_wait_timeout = {lock_wait}"),
-    ];
-    let mut socket = None;
-    for (name, value) in &address.parameters {
-        match (name.as_str(), value.as_str()) {
-            ("socket", path) => socket = Some(path),
-            ("snapshot_isolation", "on" | "off") => {
-                setup.push(format!("set session innodb_snapshot_isolation = {value}"));
-            }
-            ("wsrep_sync_wait", number) if number.parse::<u8>().is_ok() => {
-                setup.push(format!("set session wsrep_sync_wait = {number}"));
-            }
-            ("snapshot_isolation", _) => {
-                return Err(address.hopeless("snapshot_isolation is on or off"));
-            }
-            ("wsrep_sync_wait", _) => {
-                return Err(address.hopeless("wsrep_sync_wait is a number from 0 to 15"));
-            }
-            ("sslmode" | "ssl-mode" | "ssl_mode" | "require_ssl", _) => {
-                return Err(address.hopeless("Isolde does not speak TLS yet"));
-            }
-            _ => return Err(address.hopeless(format!("unknown parameter '{name}'"))),
-        }
-    }
-    let host = match address.host.as_deref() {
-        Some(ipv6) if ipv6.contains(':') => format!("[{ipv6}]"),
-        Some(host) => host.to_string(),
-        None => "localhost".to_string(),
-    };
+    let address = &place.address;
     let options = OptsBuilder::new()
-        .ip_or_hostname(Some(host))
+        .ip_or_hostname(Some(place.host()))
         .tcp_port(address.port.unwrap_or(3306))
-        .socket(socket)
+        .socket(place.socket.as_deref())
         .prefer_socket(false)
         .user(address.user.as_deref().or(Some("root")))
         .pass(address.password.as_deref())
@@ -158,7 +113,7 @@ fn raw(address: &Address, isolation: Isolation, settings: &Settings) -> Result<C
         .stmt_cache_size(0)
         // An update that finds its row counts it even if the row had that value.
         .additional_capabilities(CapabilityFlags::CLIENT_FOUND_ROWS)
-        .init(setup);
+        .init(place.setup(isolation, settings.patience));
     Conn::new(options).map_err(|error| {
         let error = classify(error, Phase::Connect);
         Error {
@@ -190,7 +145,7 @@ impl MySql {
             return Err(Error::hopeless(format!("there is no node {node}")));
         };
         let _inside = node.gate.enter(self.settings.patience);
-        raw(&node.address, self.isolation, &self.settings)
+        raw(&node.place, self.isolation, &self.settings)
     }
 
     fn run_all(&self, statements: impl Iterator<Item = String>) -> Result<usize, Error> {
@@ -217,7 +172,7 @@ impl MySql {
         while ask(&mut raw, &question)?.as_deref() != Some(mark) {
             if Instant::now() > deadline {
                 let patience = self.settings.patience;
-                return Err(self.nodes[node].address.hopeless(format!(
+                return Err(self.nodes[node].place.address.hopeless(format!(
                     "the tables did not get there within {patience:?}: is it in one cluster with \
                      the first node?"
                 )));
@@ -468,8 +423,8 @@ impl Connection for Session {
 /// What an error of the crate means.
 fn classify(error: ::mysql::Error, phase: Phase) -> Error {
     match error {
-        ::mysql::Error::MySqlError(told) => mysql_fate::classify(told.code, &told.message, phase),
-        ::mysql::Error::IoError(error) => mysql_fate::broken(&error.to_string(), phase),
+        ::mysql::Error::MySqlError(told) => fate::classify(told.code, &told.message, phase),
+        ::mysql::Error::IoError(error) => fate::broken(&error.to_string(), phase),
         other if phase == Phase::Connect => match other {
             ::mysql::Error::DriverError(
                 error @ (::mysql::DriverError::UnknownAuthPlugin(_)
@@ -479,44 +434,9 @@ fn classify(error: ::mysql::Error, phase: Phase) -> Error {
                 | ::mysql::DriverError::Protocol41NotSet
                 | ::mysql::DriverError::CouldNotParseVersion),
             ) => Error::hopeless(error.to_string()),
-            ::mysql::Error::DriverError(error) => mysql_fate::broken(&error.to_string(), phase),
-            other => mysql_fate::broken(&other.to_string(), phase),
+            ::mysql::Error::DriverError(error) => fate::broken(&error.to_string(), phase),
+            other => fate::broken(&other.to_string(), phase),
         },
-        other => mysql_fate::broken(&other.to_string(), phase),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_product_is_a_name_and_a_number() {
-        for (version, galera, product) in [
-            ("10.11.19-MariaDB-0+deb12u1", false, "MariaDB 10.11.19"),
-            ("5.5.5-10.5.23-MariaDB-log", true, "MariaDB 10.5.23, Galera"),
-            ("9.7.4", false, "MySQL 9.7.4"),
-            ("8.0.36-0ubuntu0", false, "MySQL 8.0.36"),
-        ] {
-            assert_eq!(product_name(version, galera), product);
-        }
-    }
-
-    #[test]
-    fn what_is_not_understood_is_refused_by_name() {
-        let settings = Settings::default();
-        for (url, word) in [
-            ("mysql://h/db?pool=3", "pool"),
-            ("mysql://h/db?snapshot_isolation=1", "snapshot_isolation"),
-            ("mysql://h/db?wsrep_sync_wait=0;drop", "wsrep_sync_wait"),
-            ("mysql://h/db?sslmode=require", "TLS"),
-            ("mysql://me:hush@h/", "which database"),
-        ] {
-            let error = open(&[url.to_string()], &settings).err();
-            let error = error.unwrap_or_else(|| panic!("{url}"));
-            assert_eq!(error.fate, Fate::Hopeless, "{url}");
-            assert!(error.message.contains(word), "{error}");
-            assert!(!error.message.contains("hush"), "{error}");
-        }
+        other => fate::broken(&other.to_string(), phase),
     }
 }
