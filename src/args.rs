@@ -1,6 +1,6 @@
 //! The arguments of every command.
 
-use crate::run_args::RunArgs;
+use crate::run_args::{MatrixArgs, RunArgs};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use history::format::Format;
 use history::{AnomalyKind, Initial, KeyOrder, Level, Value};
@@ -28,6 +28,8 @@ pub enum Command {
     Generate(GenerateArgs),
     /// Drive a database with a workload, record what clients see, and judge that
     Run(Box<RunArgs>),
+    /// Run every isolation setting of databases, and tell which levels they deliver
+    Matrix(Box<MatrixArgs>),
     /// Check files the way elle-cli does: its options, one line a file, its exit codes
     ElleCli(RawArgs),
     /// List the levels: names, axioms, what each implies

@@ -32,6 +32,7 @@ fn main() -> std::process::ExitCode {
         Command::Convert(convert) => commands::convert::run(convert),
         Command::Generate(generate) => commands::generate::run(generate),
         Command::Run(run) => commands::run::run(run),
+        Command::Matrix(matrix) => commands::run::matrix::run(matrix),
         Command::Levels(levels) => commands::levels::run(levels),
     };
     result

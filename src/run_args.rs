@@ -11,6 +11,9 @@ pub struct RunArgs {
     /// redis:replica, etcd:3, sqlite. Without one: a tour of SQLite in this process
     #[arg(value_name = "DATABASE")]
     pub databases: Vec<String>,
+    /// What the transactions do; 'help' lists the workloads
+    #[arg(short, long, value_name = "NAME", default_value = "registers")]
+    pub workload: String,
     #[command(flatten)]
     pub load: LoadArgs,
     /// The database's own name of an isolation level, such as 'repeatable read'
@@ -51,9 +54,6 @@ pub struct RunArgs {
 /// What to run, and how much of it.
 #[derive(Args, Clone)]
 pub struct LoadArgs {
-    /// What the transactions do; 'help' lists the workloads
-    #[arg(short, long, value_name = "NAME", default_value = "registers")]
-    pub workload: String,
     /// How many clients, each with a connection of its own
     #[arg(short, long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=20_000))]
     pub clients: u32,

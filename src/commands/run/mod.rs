@@ -3,6 +3,7 @@
 mod drive;
 mod judge;
 mod live;
+pub mod matrix;
 mod print;
 mod replay;
 mod sql;
@@ -22,7 +23,7 @@ use workload::workloads;
 
 /// Runs one workload against one database, or, without one, shows both sides of SQLite.
 pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
-    if args.load.workload == "help" {
+    if args.workload == "help" {
         return list_workloads();
     }
     interrupt::listen();
@@ -75,7 +76,7 @@ fn run_one(args: &RunArgs) -> Result<Exit, Failure> {
     let job = Job {
         target: &target,
         load: &args.load,
-        workload: &args.load.workload,
+        workload: &args.workload,
         isolation: args.isolation.as_deref(),
         levels: &args.levels,
         seed,
@@ -112,6 +113,11 @@ fn list_workloads() -> Result<Exit, Failure> {
     }
     output::print_plain(&text)?;
     Ok(Exit::Holds)
+}
+
+/// Removes a directory of a run that nobody needs; where that fails there is nothing to be done about it.
+fn remove(directory: &Path) {
+    let _ = std::fs::remove_dir_all(directory);
 }
 
 /// A seed that nobody chose, small enough to be typed.
