@@ -2,6 +2,7 @@
 
 mod address;
 mod cells;
+mod etcd;
 mod external;
 mod gate;
 mod mysql;
@@ -25,6 +26,7 @@ pub fn open(urls: &[String], settings: &Settings) -> Result<Box<dyn Database>, E
         )));
     }
     match scheme {
+        "etcd" => etcd::open(urls, settings),
         "exec" => external::open(urls, settings),
         "redis" => redis::open(urls, settings),
         "mysql" | "mariadb" => mysql::open(urls, settings),

@@ -2,6 +2,7 @@
 //! line that says so.
 
 mod checks;
+mod etcd;
 mod external;
 mod redis;
 mod servers;
