@@ -44,6 +44,20 @@ const FOREIGN: &[(&str, &[&str])] = &[
     ("clap", &["src/args.rs", "src/main.rs"]),
     ("anstream", &["src/output.rs"]),
     ("nix", &["crates/workload/src/drivers/external/process.rs"]),
+    (
+        "redb",
+        &[
+            "crates/workload/src/drivers/embedded/mod.rs",
+            "crates/workload/src/drivers/embedded/redb.rs",
+        ],
+    ),
+    (
+        "fjall",
+        &[
+            "crates/workload/src/drivers/embedded/mod.rs",
+            "crates/workload/src/drivers/embedded/fjall.rs",
+        ],
+    ),
     ("serde_json", ANYWHERE),
     ("serde", ANYWHERE),
     ("memchr", ANYWHERE),

@@ -2,6 +2,8 @@
 
 mod address;
 mod cells;
+#[cfg(feature = "embedded")]
+mod embedded;
 mod etcd;
 mod external;
 mod gate;
@@ -28,6 +30,12 @@ pub fn open(urls: &[String], settings: &Settings) -> Result<Box<dyn Database>, E
     match scheme {
         "etcd" => etcd::open(urls, settings),
         "exec" => external::open(urls, settings),
+        #[cfg(feature = "embedded")]
+        "redb" | "fjall" => embedded::open(scheme, urls, settings),
+        #[cfg(not(feature = "embedded"))]
+        "redb" | "fjall" => Err(Error::hopeless(format!(
+            "{scheme}: this program was built without it; build it with --features embedded"
+        ))),
         "redis" => redis::open(urls, settings),
         "mysql" | "mariadb" => mysql::open(urls, settings),
         "postgres" | "postgresql" => postgres::open(urls, settings),
@@ -46,6 +54,9 @@ pub const SCHEMES: &[&str] = &[
     "postgres://USER:PASSWORD@HOST:PORT/DATABASE",
     "mysql://USER:PASSWORD@HOST:PORT/DATABASE",
     "redis://HOST:PORT",
+    "etcd://HOST:PORT",
+    "redb:PATH",
+    "fjall:PATH",
     "exec:COMMAND ARGS…",
 ];
 

@@ -2,6 +2,8 @@
 //! line that says so.
 
 mod checks;
+#[cfg(feature = "embedded")]
+mod embedded;
 mod etcd;
 mod external;
 mod redis;
