@@ -34,16 +34,22 @@ const FOREIGN: &[(&str, &[&str])] = &[
         "postgres-protocol",
         &["crates/workload/src/drivers/postgres/login.rs"],
     ),
+    ("rusqlite", &["crates/workload/src/drivers/sqlite.rs"]),
     ("mysql", MYSQL),
     ("memmap2", &["src/input.rs"]),
     ("parquet", PARQUET),
     ("bytes", &["crates/history/src/format/parquet_column.rs"]),
     ("ctrlc", &["src/interrupt.rs"]),
-    ("rustix", &["crates/workload/src/cluster/process.rs"]),
+    (
+        "rustix",
+        &[
+            "crates/workload/src/cluster/process.rs",
+            "crates/workload/src/drivers/external/process.rs",
+        ],
+    ),
     ("batsat", &["crates/checker/src/strong/solver.rs"]),
     ("clap", &["src/args.rs", "src/main.rs"]),
     ("anstream", &["src/output.rs"]),
-    ("nix", &["crates/workload/src/drivers/external/process.rs"]),
     (
         "redb",
         &[

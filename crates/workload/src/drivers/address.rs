@@ -71,6 +71,16 @@ impl Address {
         })
     }
 
+    /// `host:port`, to connect to.
+    pub fn place(&self, port: u16) -> Result<String, Error> {
+        let port = self.port.unwrap_or(port);
+        match self.host.as_deref() {
+            None => Err(self.hopeless("which host?")),
+            Some(ipv6) if ipv6.contains(':') => Ok(format!("[{ipv6}]:{port}")),
+            Some(host) => Ok(format!("{host}:{port}")),
+        }
+    }
+
     /// An error about this node that ends the run.
     pub fn hopeless(&self, what: impl std::fmt::Display) -> Error {
         Error::hopeless(format!("{}: {what}", self.shown))

@@ -65,19 +65,6 @@ fn scheme(url: &str) -> &str {
     url.split(':').next().unwrap_or_default()
 }
 
-/// `host:port` of what names a host and perhaps a port; an IPv6 address stands in brackets.
-fn wire_address(place: &str, port: u16) -> Option<String> {
-    let (host, named) = match place.rsplit_once(':') {
-        Some((host, named)) if !named.contains(']') => (host, Some(named)),
-        _ => (place, None),
-    };
-    let port = match named {
-        Some(named) => named.parse().ok()?,
-        None => port,
-    };
-    (!host.is_empty()).then(|| format!("{host}:{port}"))
-}
-
 /// The URL without what stands between a colon and the last `@` of its authority, and without the values
 /// of parameters that are called like passwords. Rather too much is left out than too little.
 pub fn without_password(url: &str) -> String {

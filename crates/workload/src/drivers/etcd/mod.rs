@@ -15,8 +15,8 @@ mod http;
 mod session;
 
 use crate::driver::{Connection, Database, Error, Fate, Isolation, Settings, choose_isolation};
+use crate::drivers::address::Address;
 use crate::drivers::cells;
-use crate::drivers::{wire_address, without_password};
 use crate::plan::Action;
 use crate::schema::Schema;
 use gateway::{Failure, Freshness, encode};
@@ -61,18 +61,17 @@ struct Node {
 
 impl Node {
     fn of_url(url: &str) -> Result<Node, Error> {
-        let shown = without_password(url);
-        let rest = url.strip_prefix("etcd://").unwrap_or_default();
-        if rest.contains('@') {
-            let message = "etcd: this driver cannot log in; leave user and password out";
-            return Err(Error::hopeless(message));
+        let parts = Address::parse(url)?;
+        if parts.user.is_some() || parts.password.is_some() {
+            return Err(parts.hopeless("this driver cannot log in; leave user and password out"));
         }
-        match wire_address(rest.trim_end_matches('/'), 2379) {
-            Some(address) if !address.contains('/') => Ok(Node { address, shown }),
-            _ => Err(Error::hopeless(format!(
-                "{shown}: not of the form etcd://host[:port]"
-            ))),
+        if parts.database.is_some() {
+            return Err(parts.hopeless("etcd has no databases: etcd://host[:port]"));
         }
+        Ok(Node {
+            address: parts.place(2379)?,
+            shown: parts.shown,
+        })
     }
 
     fn connect(&self, settings: &Settings) -> Result<Client, Error> {

@@ -6,8 +6,7 @@
 
 use super::command::Command;
 use crate::drivers::wire::Wire;
-use nix::sys::signal::{Signal, killpg};
-use nix::unistd::Pid;
+use rustix::process::{Pid, Signal, kill_process_group};
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, ErrorKind, Read};
 use std::net::Shutdown;
@@ -115,9 +114,7 @@ impl Process {
         };
         await_end(wire.stream());
         // The child was not waited for, so its number is still its own.
-        if let Ok(group) = i32::try_from(self.child.id()) {
-            let _ = killpg(Pid::from_raw(group), Signal::SIGKILL);
-        }
+        let _ = kill_process_group(Pid::from_child(&self.child), Signal::KILL);
         let _ = self.child.wait();
     }
 }

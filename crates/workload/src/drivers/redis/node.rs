@@ -1,8 +1,8 @@
 //! Where a Redis server is, how to get there, and what its errors mean.
 
-use super::super::{wire_address, without_password};
 use super::resp::{Client, Reply};
 use crate::driver::{Error, Fate};
+use crate::drivers::address::Address;
 use std::io;
 use std::time::Duration;
 
@@ -19,28 +19,17 @@ pub struct Node {
 impl Node {
     /// The node of a URL.
     pub fn of_url(url: &str) -> Result<Node, Error> {
-        let shown = without_password(url);
-        let wrong = || {
-            Error::hopeless(format!(
-                "{shown}: not of the form redis://[user:password@]host[:port][/db]"
-            ))
-        };
-        let rest = url.strip_prefix("redis://").ok_or_else(wrong)?;
-        let (login, place) = match rest.rfind('@') {
-            Some(at) => (&rest[..at], &rest[at + 1..]),
-            None => ("", rest),
-        };
-        let (user, password) = login.split_once(':').unwrap_or((login, ""));
-        let (host, database) = place.split_once('/').unwrap_or((place, ""));
+        let parts = Address::parse(url)?;
+        let database = parts.database.clone().unwrap_or_default();
         if !database.bytes().all(|byte| byte.is_ascii_digit()) {
-            return Err(wrong());
+            return Err(parts.hopeless("after the slash comes the number of a database"));
         }
         Ok(Node {
-            address: wire_address(host, 6379).ok_or_else(wrong)?,
-            user: user.to_string(),
-            password: percent_decoded(password),
-            database: database.to_string(),
-            shown: shown.clone(),
+            address: parts.place(6379)?,
+            user: parts.user.unwrap_or_default(),
+            password: parts.password.unwrap_or_default(),
+            database,
+            shown: parts.shown,
         })
     }
 
@@ -76,27 +65,6 @@ impl Node {
             _ => Ok(()),
         }
     }
-}
-
-/// A text in which `%2F` and the like stand for letters.
-fn percent_decoded(text: &str) -> String {
-    let bytes = text.as_bytes();
-    let mut out = Vec::new();
-    let mut at = 0;
-    while at < bytes.len() {
-        let digits = text.get(at + 1..at + 3).filter(|_| bytes[at] == b'%');
-        match digits.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
-            Some(byte) => {
-                out.push(byte);
-                at += 3;
-            }
-            None => {
-                out.push(bytes[at]);
-                at += 1;
-            }
-        }
-    }
-    String::from_utf8_lossy(&out).into_owned()
 }
 
 /// The code of an error.
