@@ -205,7 +205,7 @@ struct Session {
 enum State {
     Idle,
     Reading(ReadTransaction, u64),
-    Writing(WriteTransaction),
+    Writing(Box<WriteTransaction>),
 }
 
 impl Session {
@@ -222,7 +222,7 @@ impl Session {
             let message = "another transaction has committed since the snapshot";
             return Err(Error::new(Fate::Aborted, message).with_code("snapshot"));
         }
-        self.state = State::Writing(txn);
+        self.state = State::Writing(Box::new(txn));
         Ok(())
     }
 }
@@ -293,7 +293,7 @@ impl Connection for Session {
                 let (txn, version) = self.shared.begin_read()?;
                 State::Reading(txn, version)
             }
-            false => State::Writing(self.shared.begin_write()?.0),
+            false => State::Writing(Box::new(self.shared.begin_write()?.0)),
         };
         Ok(())
     }
@@ -308,14 +308,14 @@ impl Connection for Session {
 
     fn commit(&mut self) -> Result<Commit, Error> {
         if let State::Writing(txn) = std::mem::replace(&mut self.state, State::Idle) {
-            self.shared.commit(txn)?;
+            self.shared.commit(*txn)?;
         }
         Ok(Commit::default())
     }
 
     fn rollback(&mut self) -> Result<(), Error> {
         match std::mem::replace(&mut self.state, State::Idle) {
-            State::Writing(txn) => self.shared.abort(txn),
+            State::Writing(txn) => self.shared.abort(*txn),
             _ => Ok(()),
         }
     }

@@ -80,7 +80,7 @@ impl Session {
     fn read(&mut self, action: &Action) -> Result<Answer, Error> {
         let mut commands = Commands::default();
         let watch = if self.mode == WATCH {
-            self.to_watch(action)
+            self.newly_watched(action)
         } else {
             Vec::new()
         };
@@ -104,7 +104,7 @@ impl Session {
     }
 
     /// The keys that this action reads and that are not watched yet.
-    fn to_watch(&mut self, action: &Action) -> Vec<String> {
+    fn newly_watched(&mut self, action: &Action) -> Vec<String> {
         let cells: Vec<Cell> = match action {
             Action::ReadGroup(cell) => self.schema.group_of(*cell).collect(),
             other => vec![other.cell()],
