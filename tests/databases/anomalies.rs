@@ -67,9 +67,9 @@ fn postgres_skews_writes_at_serializable_beside_a_long_transaction() {
         "-t",
         "12",
         "--set",
-        "max_connections=40",
+        "max_connections=60",
         "--wait",
-        "800",
+        "2500",
         "--clients",
         "6",
     ];
@@ -89,16 +89,9 @@ fn a_postgres_replica_shows_stale_reads_and_long_forks() {
     if !has("postgres") {
         return;
     }
-    let fork = [
-        "postgres:replica",
-        "-i",
-        "repeatable read",
-        "-w",
-        "long-fork",
-        "-t",
-        "4",
-    ];
-    let (code, report) = run("pg-fork", &fork);
+    // A commit that waits for the replica is visible there before it is on the primary.
+    let fork = "postgres:replica -i repeatable-read -w long-fork -t 5 -c 20 --set synchronous_standby_names=*";
+    let (code, report) = run("pg-fork", &fork.split(' ').collect::<Vec<_>>());
     assert_eq!(code, 1, "{report}");
     assert_eq!(verdict(&report, "snapshot-isolation"), "violated");
     assert_eq!(verdict(&report, "parallel-snapshot-isolation"), "holds");
@@ -168,6 +161,35 @@ fn redis_loses_updates_without_watch() {
     assert_eq!(code, 0);
     shows(&report, "lost-update");
     let (code, report) = run("redis-watch", &["redis", "-w", "lost-update", "-t", "2"]);
+    assert_eq!(code, 0, "{report}");
+    assert_eq!(verdict(&report, "strict-serializable"), "holds");
+}
+
+#[test]
+fn a_redis_replica_shows_stale_reads() {
+    let _guard = one_at_a_time();
+    if !has("redis") {
+        return;
+    }
+    let (code, report) = run(
+        "redis-stale",
+        &["redis:replica", "-w", "stale-read", "-t", "2"],
+    );
+    assert_eq!(code, 0, "{report}");
+    assert_eq!(verdict(&report, "strict-serializable"), "violated");
+}
+
+#[test]
+fn etcd_shows_stale_serializable_reads_and_no_others() {
+    let _guard = one_at_a_time();
+    if !has("etcd") {
+        return;
+    }
+    let stale = ["etcd:3", "-i", "stale", "-w", "stale-read", "-t", "3"];
+    let (code, report) = run("etcd-stale", &stale);
+    assert_eq!(code, 0, "{report}");
+    assert_eq!(verdict(&report, "strict-serializable"), "violated");
+    let (code, report) = run("etcd-fresh", &["etcd:3", "-w", "stale-read", "-t", "3"]);
     assert_eq!(code, 0, "{report}");
     assert_eq!(verdict(&report, "strict-serializable"), "holds");
 }
