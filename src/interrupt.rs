@@ -1,4 +1,4 @@
-//! Ctrl-C: the first time, the check at work ends in good order; the second time, at once.
+//! Ctrl-C, or a request to end: the first time, the check at work ends in good order; the second time, at once.
 
 use crate::exit::Exit;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -19,6 +19,33 @@ fn postgres_loses_updates_and_skews_reads_at_read_committed() {
 }
 
 #[test]
+fn a_bank_on_postgres_adds_up_from_repeatable_read_on() {
+    let _guard = one_at_a_time();
+    if !has("postgres") {
+        return;
+    }
+    let (code, report) = run("bank-rc", &["postgres", "-w", "bank", "-t", "2"]);
+    assert!(
+        code == 0 || code == 3,
+        "read committed promises no sums: {report}"
+    );
+    assert!(
+        report["bank"]["wrong"].as_u64() > Some(0),
+        "{}",
+        report["bank"]
+    );
+    let strong = ["postgres", "-w", "bank", "-t", "2", "-i", "repeatable read"];
+    let (code, report) = run("bank-rr", &strong);
+    assert!(code == 0 || code == 3, "{report}");
+    assert!(
+        report["bank"]["audits"].as_u64() > Some(10),
+        "{}",
+        report["bank"]
+    );
+    assert_eq!(report["bank"]["wrong"], 0);
+}
+
+#[test]
 fn postgres_skews_writes_at_repeatable_read_and_not_at_serializable() {
     let _guard = one_at_a_time();
     if !has("postgres") {

@@ -48,10 +48,7 @@ const FOREIGN: &[(&str, &[&str])] = &[
         ],
     ),
     ("batsat", &["crates/checker/src/strong/solver.rs"]),
-    (
-        "clap",
-        &["src/args.rs", "src/main.rs", "src/run_args.rs"],
-    ),
+    ("clap", &["src/args.rs", "src/main.rs", "src/run_args.rs"]),
     ("anstream", &["src/output.rs"]),
     (
         "redb",

@@ -85,6 +85,7 @@ fn begin(cluster: &Cluster, fault: Fault, node: usize) -> Result<(), Error> {
     match fault {
         Fault::Kill => cluster.kill(node),
         Fault::Pause => cluster.pause(node),
+        Fault::Partition if cluster.node_count() > 1 => cluster.partition_servers(&[node]),
         Fault::Partition => cluster.partition(&[node]),
         Fault::Slow => cluster.slow(node, DELAY),
         Fault::Restart => cluster.stop_gracefully(node),

@@ -41,6 +41,7 @@ pub struct Job<'a> {
 
 /// A run that has ended.
 pub struct Driven {
+    pub workload: String,
     pub product: String,
     pub isolation: Isolation,
     pub database: Box<dyn Database>,
@@ -105,6 +106,7 @@ pub fn drive(job: &Job<'_>, progress: &Progress) -> Result<Driven, Failure> {
     let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
     let counters = &state.counters;
     Ok(Driven {
+        workload: job.workload.to_string(),
         product: database.product(),
         isolation: database.isolation(),
         database,

@@ -1,5 +1,6 @@
 //! The verdict on a recording: what the database was held to first, then every other level.
 
+use super::bank::{self, Audits};
 use super::drive::{Driven, held_to};
 use crate::commands::check::{check_history, levels_worth_asking};
 use crate::exit::{Exit, Failure};
@@ -19,6 +20,8 @@ pub struct Judged {
     pub answers: Vec<Checked>,
     /// What the database was held to.
     pub held_to: Vec<Level>,
+    /// The audits, if the workload was a bank's.
+    pub audits: Option<Audits>,
 }
 
 /// Checks a recording, within so many seconds.
@@ -44,9 +47,11 @@ pub fn judge(
     let mut answers = check_history(history, &held_to, &initial, &limits, progress);
     answers.extend(check_history(history, &rest, &initial, &limits, progress));
     answers.sort_by_key(|answer| Level::all().position(|level| level == answer.result.level));
+    let audits = (driven.workload == "bank").then(|| bank::audits(&loaded.history));
     Ok(Judged {
         file,
         loaded,
+        audits,
         answers,
         held_to,
     })
@@ -69,7 +74,21 @@ impl Judged {
         let exits = self
             .promised()
             .map(|answer| Exit::of(&answer.result.verdict));
-        exits.fold(Exit::Holds, Exit::and)
+        let of_bank = match self.is_bank_broken() {
+            true => Exit::Violated,
+            false => Exit::Holds,
+        };
+        exits.fold(of_bank, Exit::and)
+    }
+
+    /// Whether the sum of a bank contradicts what the database was held to.
+    fn is_bank_broken(&self) -> bool {
+        let wrong = self.audits.as_ref().is_some_and(|audits| audits.wrong > 0);
+        wrong
+            && self
+                .held_to
+                .iter()
+                .any(|level| level.implies(bank::CONTRADICTS))
     }
 
     /// Whether anything at all is violated.

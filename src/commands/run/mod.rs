@@ -1,5 +1,6 @@
 //! `isolde run`: drives a database with a workload, hurts it, records what clients saw, and judges that.
 
+mod bank;
 mod drive;
 mod judge;
 mod live;

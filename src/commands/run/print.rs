@@ -113,10 +113,29 @@ fn for_people(job: &Job<'_>, driven: &Driven, judged: &Judged) -> String {
         out,
         "  observed  {BOLD}{strongest}{PLAIN} (the strongest that hold in this recording)"
     );
+    let _ = bank(&mut out, judged);
     let _ = writeln!(out, "  recorded  {}", judged.file);
     out.push_str(&text::reasons_of(&report));
     let _ = first_statements(&mut out, driven, judged);
     out
+}
+
+/// What the audits of a bank say.
+fn bank(out: &mut String, judged: &Judged) -> std::fmt::Result {
+    let Some(audits) = &judged.audits else {
+        return Ok(());
+    };
+    let Some((txn, problem)) = &audits.first else {
+        return writeln!(out, "  bank      all {} audits add up", audits.count);
+    };
+    writeln!(
+        out,
+        "  bank      {RED}{} of {} audits do not add up{PLAIN}, so {} is violated; {}: {problem}",
+        audits.wrong,
+        audits.count,
+        super::bank::CONTRADICTS,
+        judged.loaded.history.txn_name(*txn),
+    )
 }
 
 fn weather(driven: &Driven) -> String {
@@ -186,6 +205,9 @@ fn for_programs(job: &Job<'_>, driven: &Driven, judged: &Judged) -> Value {
         "recording": judged.file,
     });
     object["held_to"] = promised.collect();
+    if let Some(audits) = &judged.audits {
+        object["bank"] = json!({"audits": audits.count, "wrong": audits.wrong});
+    }
     object
 }
 
