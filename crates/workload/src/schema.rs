@@ -69,6 +69,22 @@ pub struct Cell {
     pub row: i64,
 }
 
+impl Table {
+    /// A table of registers that is not read by groups.
+    pub fn registers(name: &'static str, columns: &[&'static str], rows: u64) -> Table {
+        let register = |&name: &&'static str| Column {
+            name,
+            kind: ColumnKind::Register,
+        };
+        Table {
+            name,
+            columns: columns.iter().map(register).collect(),
+            rows,
+            group: 0,
+        }
+    }
+}
+
 impl Schema {
     /// One table with one column and that many rows.
     pub fn single(kind: ColumnKind, rows: u64) -> Schema {

@@ -25,7 +25,7 @@ use super::{Shape, filled};
 use crate::generate::keys::KeyChoice;
 use crate::generate::random::Chance;
 use crate::plan::{Action, Plan, Step, Workload};
-use crate::schema::{Cell, Column, ColumnKind, Schema, Table};
+use crate::schema::{Cell, Schema, Table};
 use std::sync::{Mutex, PoisonError};
 
 const PAIR: u16 = 0;
@@ -66,15 +66,7 @@ pub fn make(shape: &Shape) -> Box<dyn Workload> {
         wait: shape.wait.unwrap_or(4000),
         announced: Mutex::default(),
     };
-    let table = |name, rows| Table {
-        name,
-        columns: vec![Column {
-            name: "v",
-            kind: ColumnKind::Register,
-        }],
-        rows: filled(rows),
-        group: 0,
-    };
+    let table = |name, rows| Table::registers(name, &["v"], filled(rows));
     let schema = Schema {
         tables: vec![table("long_pair", 2 * PAIRS), table("long_short", keys)],
     };

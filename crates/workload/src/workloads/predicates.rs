@@ -12,7 +12,7 @@ use super::client::{Client, Script, first, scripted};
 use super::slots::Slots;
 use crate::generate::random::Chance;
 use crate::plan::{Action, Plan, Workload};
-use crate::schema::{Column, ColumnKind, Schema, Table};
+use crate::schema::{Schema, Table};
 
 /// Rows that a group may have.
 const GROUP: u64 = 8;
@@ -30,15 +30,9 @@ pub fn make(shape: &Shape) -> Box<dyn Workload> {
         reads: Chance::of(shape.read_share.unwrap_or(0.4)),
         updates: Chance::of(shape.rmw_share.unwrap_or(0.3)),
     };
-    let value = Column {
-        name: "v",
-        kind: ColumnKind::Register,
-    };
     let table = Table {
-        name: "isolde_grouped",
-        columns: vec![value],
-        rows: 0,
         group: GROUP as u32,
+        ..Table::registers("isolde_grouped", &["v"], 0)
     };
     let schema = Schema {
         tables: vec![table],

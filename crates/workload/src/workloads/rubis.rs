@@ -12,7 +12,7 @@ use crate::generate::config::Distribution;
 use crate::generate::keys::KeyChoice;
 use crate::generate::random::Random;
 use crate::plan::{Action, Plan, Workload};
-use crate::schema::{Cell, Column, ColumnKind, Schema, Table};
+use crate::schema::{Cell, Schema, Table};
 
 const USER: u16 = 0;
 const ITEM: u16 = 1;
@@ -42,18 +42,7 @@ pub fn make(shape: &Shape) -> Box<dyn Workload> {
         items,
         choice: KeyChoice::new(distribution, items),
     };
-    let table = |name, columns: &[&'static str], rows| Table {
-        name,
-        columns: columns
-            .iter()
-            .map(|&name| Column {
-                name,
-                kind: ColumnKind::Register,
-            })
-            .collect(),
-        rows,
-        group: 0,
-    };
+    let table = Table::registers;
     let schema = Schema {
         tables: vec![
             table("rubis_user", &["rating"], filled(users)),

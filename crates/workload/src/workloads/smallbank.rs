@@ -14,7 +14,7 @@ use super::{Shape, filled};
 use crate::generate::config::Distribution;
 use crate::generate::keys::KeyChoice;
 use crate::plan::{Action, Plan, Workload};
-use crate::schema::{Cell, Column, ColumnKind, Schema, Table};
+use crate::schema::{Cell, Schema, Table};
 
 const ACCOUNT: u16 = 0;
 const SAVINGS: u16 = 1;
@@ -32,15 +32,7 @@ pub fn make(shape: &Shape) -> Box<dyn Workload> {
         customers,
         choice: KeyChoice::new(distribution, customers),
     };
-    let table = |name, column| Table {
-        name,
-        columns: vec![Column {
-            name: column,
-            kind: ColumnKind::Register,
-        }],
-        rows: filled(customers),
-        group: 0,
-    };
+    let table = |name, column| Table::registers(name, &[column], filled(customers));
     let schema = Schema {
         tables: vec![
             table("smallbank_account", "customer"),

@@ -13,7 +13,7 @@ use super::client::{Client, Script, cell, scripted};
 use super::{Shape, filled};
 use crate::generate::random::Random;
 use crate::plan::{Action, Plan, Workload};
-use crate::schema::{Cell, Column, ColumnKind, Schema, Table};
+use crate::schema::{Cell, Schema, Table};
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -93,20 +93,12 @@ pub fn make(shape: &Shape) -> Box<dyn Workload> {
         _ => 0,
     };
     let tables = (0..).zip(TABLES).map(|(number, (name, columns))| Table {
-        name,
-        columns: columns
-            .iter()
-            .map(|&name| Column {
-                name,
-                kind: ColumnKind::Register,
-            })
-            .collect(),
-        rows: filled(rows(number)),
         group: if number == ORDER_LINE {
             LINES as u32
         } else {
             0
         },
+        ..Table::registers(name, columns, filled(rows(number)))
     });
     let schema = Schema {
         tables: tables.collect(),

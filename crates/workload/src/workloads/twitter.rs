@@ -14,7 +14,7 @@ use crate::generate::config::Distribution;
 use crate::generate::keys::KeyChoice;
 use crate::generate::random::Random;
 use crate::plan::{Action, Plan, Workload};
-use crate::schema::{Cell, Column, ColumnKind, Schema, Table};
+use crate::schema::{Cell, Schema, Table};
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
@@ -45,18 +45,7 @@ pub fn make(shape: &Shape) -> Box<dyn Workload> {
         choice: KeyChoice::new(distribution, users),
         latest: Mutex::default(),
     };
-    let table = |name, columns: &[&'static str], rows| Table {
-        name,
-        columns: columns
-            .iter()
-            .map(|&name| Column {
-                name,
-                kind: ColumnKind::Register,
-            })
-            .collect(),
-        rows,
-        group: 0,
-    };
+    let table = Table::registers;
     let schema = Schema {
         tables: vec![
             table("twitter_user", &["latest"], filled(users)),
