@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use workload::cluster::{Cluster, Options, Spec};
-use workload::driver::{Database, Form, Settings};
+use workload::driver::{Answer, Commit, Connection, Database, Error, Form, Isolation, Settings};
 use workload::drivers;
 use workload::execute::{self, Counters, Run};
 use workload::plan::{Action, Plan, Source, Step, Unique, Workload};
@@ -73,6 +73,74 @@ impl Source for FourSource {
         {
             std::mem::swap(third, fourth);
         }
+    }
+}
+
+/// A database that answers at once: what is left is the executor and the recording.
+struct Nothing;
+
+impl Database for Nothing {
+    fn product(&self) -> String {
+        "nothing".to_string()
+    }
+
+    fn isolations(&self) -> &'static [Isolation] {
+        &[NOTHING]
+    }
+
+    fn isolation(&self) -> Isolation {
+        NOTHING
+    }
+
+    fn node_count(&self) -> usize {
+        1
+    }
+
+    fn prepare(&self, _: &Schema) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn clean(&self, _: &Schema) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn connect(&self, _: usize, _: &Schema) -> Result<Box<dyn Connection>, Error> {
+        Ok(Box::new(Nothing))
+    }
+
+    fn statement(&self, _: &Schema, _: &Action) -> String {
+        String::new()
+    }
+
+    fn frame(&self) -> [String; 3] {
+        Default::default()
+    }
+}
+
+const NOTHING: Isolation = Isolation {
+    name: "nothing",
+    promises: history::Level::ReadUncommitted,
+    because: "it does nothing",
+};
+
+impl Connection for Nothing {
+    fn begin(&mut self) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn run(&mut self, action: &Action) -> Result<Answer, Error> {
+        Ok(match action.writes() {
+            true => Answer::Done,
+            false => Answer::Value(Some(0), None),
+        })
+    }
+
+    fn commit(&mut self) -> Result<Commit, Error> {
+        Ok(Commit::default())
+    }
+
+    fn rollback(&mut self) -> Result<(), Error> {
+        Ok(())
     }
 }
 
@@ -137,6 +205,11 @@ fn main() {
     if peer.is_some() {
         println!("  recorded run / pgbench: {:.2}", recorded_rate / pgbench);
     }
+    let (rate, _) = recorded(&Nothing, &workload, 1, &directory);
+    println!(
+        "  recorded run of nothing {:.1} us a transaction",
+        1e6 / rate
+    );
     let (rate, bytes) = recorded(database.as_ref(), &workload, 1000, &directory);
     println!("  recorded, 1000 clients {rate:4.0}   {bytes:.0} bytes a transaction");
 }
