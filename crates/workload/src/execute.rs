@@ -282,8 +282,13 @@ impl<'a> Client<'a> {
         }
     }
 
+    /// Hands the lines to the recording. If it takes no more, the run is over: what cannot be recorded
+    /// must not be done.
     fn flush(&mut self) -> bool {
         let done = self.run.recording.append(&self.lines);
+        if !done {
+            self.run.stop.store(true, Ordering::Release);
+        }
         self.lines.clear();
         done
     }

@@ -1,10 +1,15 @@
 //! Recordings that end anywhere: the recorder was killed, or the disk is full.
 
 use crate::fake::{Fake, Kind, Point};
-use crate::recorded::{Recorded, options, registers, run};
+use crate::recorded::{Place, Recorded, options, registers, run};
 use history::{History, OpId, Status, TxnId};
 use std::collections::BTreeMap;
+use std::process::Command;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
 use workload::driver::{Error, Fate};
+use workload::execute::{Counters, Options, Run};
+use workload::record::Recording;
 
 /// A small recording with every outcome.
 fn recording() -> Recorded {
@@ -79,4 +84,54 @@ fn every_cut_of_a_recording_is_read_and_keeps_its_promises() {
         }
     }
     assert_eq!(by_name(&read(text).expect("whole")), whole);
+}
+
+#[test]
+fn a_recording_that_cannot_grow_ends_the_run() {
+    // Files of this process must not grow beyond a few blocks; the signal that would end it is ignored.
+    let script = "trap '' XFSZ; ulimit -f 16; exec \"$0\" --exact cut::with_little_space --ignored";
+    let program = std::env::current_exe().expect("this program");
+    let mut child = Command::new("sh");
+    let output = child
+        .arg("-c")
+        .arg(script)
+        .arg(program)
+        .output()
+        .expect("a shell");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{text}");
+    assert!(text.contains("1 passed"), "{text}");
+}
+
+#[test]
+#[ignore = "runs where files must not grow, in a process of another test"]
+fn with_little_space() {
+    let fake = Fake::sound(Kind::default());
+    let workload = registers();
+    let place = Place::new();
+    let recording = Recording::create(&place.0, "{}").expect("a new file");
+    let time = Duration::from_secs(20);
+    let began = Instant::now();
+    let run = Run {
+        database: &fake,
+        workload: workload.as_ref(),
+        recording: &recording,
+        options: Options {
+            transactions: None,
+            time: Some(time),
+            ..options(3, 0)
+        },
+        stop: &AtomicBool::new(false),
+        counters: &Counters::default(),
+    };
+    let error = run.execute().expect_err("no more space");
+    assert!(error.message.starts_with("the recording: "), "{error}");
+    assert!(began.elapsed() < time / 2, "clients went on for nothing");
+    assert!(recording.problem().is_some());
+    assert!(!recording.append("{}\n"));
+    let text = std::fs::read_to_string(&place.0).expect("the recording");
+    let history = read(&text).expect("a cut recording");
+    // All that the database did is there.
+    let begun = fake.count(Point::Begin);
+    assert!(history.txn_count() as u64 >= begun && begun > 0);
 }
