@@ -370,8 +370,6 @@ impl<'a> Client<'a> {
             Status::Indeterminate => &counters.indeterminate,
         }
         .fetch_add(1, Ordering::Relaxed);
-        let answered = self.answers.len() as u64;
-        counters.operations.fetch_add(answered, Ordering::Relaxed);
         let mut later = commit.answers.into_iter();
         for answer in self
             .answers
@@ -380,6 +378,8 @@ impl<'a> Client<'a> {
         {
             *answer = later.next();
         }
+        let answered = self.answers.iter().flatten().count() as u64;
+        counters.operations.fetch_add(answered, Ordering::Relaxed);
         let mut lines = std::mem::take(&mut self.lines);
         let outcome = Outcome {
             status,

@@ -142,6 +142,15 @@ fn a_hopeless_error_ends_the_run_and_leaves_a_recording() {
 }
 
 #[test]
+fn operations_without_an_answer_are_not_counted_as_answered() {
+    let fake = failing(Point::Run, 3, Fate::Aborted);
+    let recorded = run(&fake, registers().as_ref(), options(1, 30));
+    assert_eq!(recorded.count("aborted"), 30);
+    let operations = recorded.counters.operations.load(Ordering::Relaxed);
+    assert_eq!(operations, 60, "the third of each was refused");
+}
+
+#[test]
 fn a_plan_that_rolls_back_is_aborted() {
     let workload = Planned {
         schema: Schema::single(ColumnKind::Register, 0),
