@@ -237,15 +237,13 @@ impl<'a> Client<'a> {
         if self.is_over() {
             return None;
         }
-        let number = self.run.counters.started.fetch_add(1, Ordering::Relaxed);
-        if self
-            .run
-            .options
-            .transactions
-            .is_some_and(|limit| number >= limit)
-        {
-            return None;
-        }
+        let limit = self.run.options.transactions.unwrap_or(u64::MAX);
+        let one_more = |started: u64| (started < limit).then(|| started + 1);
+        let started = &self.run.counters.started;
+        // What is over the limit is neither begun nor counted.
+        started
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more)
+            .ok()?;
         self.plan_next();
         let start = self.run.recording.now();
         let mut lines = std::mem::take(&mut self.lines);
