@@ -67,7 +67,9 @@ impl Run<'_> {
     /// Runs until the end; returns the error that ended it early, if one did.
     pub fn execute(&self) -> Result<(), Error> {
         let failure = Mutex::new(None);
-        let deadline = self.options.time.map(|time| Instant::now() + time);
+        // A time that no clock can show is no limit.
+        let time = self.options.time;
+        let deadline = time.and_then(|time| Instant::now().checked_add(time));
         thread::scope(|scope| {
             for client in 0..self.options.clients {
                 let failure = &failure;
@@ -185,7 +187,7 @@ impl<'a> Client<'a> {
                     ..error
                 });
             }
-            let silence = self.run.options.patience * 3;
+            let silence = self.run.options.patience.saturating_mul(3);
             if self.has_connected && began.elapsed() > silence {
                 let problem = format!("no node is to be reached any more: {error}");
                 return Err(Error::hopeless(problem));

@@ -81,6 +81,25 @@ fn the_limit_of_time_ends_a_run() {
 }
 
 #[test]
+fn times_without_end_are_no_limit() {
+    let fake = Fake::new(
+        Kind::default(),
+        Box::new(|point, count| {
+            let fails = point == Point::Connect && count % 2 == 0
+                || point == Point::Commit && count % 3 == 0;
+            fails.then(|| Error::new(Fate::Lost, "gone"))
+        }),
+    );
+    let options = Options {
+        time: Some(Duration::MAX),
+        patience: Duration::MAX,
+        ..options(2, 20)
+    };
+    let recorded = run(&fake, registers().as_ref(), options);
+    assert_eq!(recorded.outcomes.len(), 20);
+}
+
+#[test]
 fn stop_ends_a_run_between_transactions() {
     let fake = Fake::sound(Kind::default());
     let stop = AtomicBool::new(false);
