@@ -17,6 +17,9 @@ use std::time::{Duration, Instant};
 /// How often to ask for a transaction that a node without writes can run.
 const PLANS_MAX: usize = 32;
 
+/// How long a client that had a connection tries the same node again before it goes to the next.
+const NODE_PATIENCE: Duration = Duration::from_secs(1);
+
 /// How many clients, and for how long.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -194,7 +197,8 @@ impl<'a> Client<'a> {
             }
             thread::sleep(pause);
             pause = (pause * 2).min(Duration::from_millis(500));
-            if self.has_connected && began.elapsed() > Duration::from_secs(1) {
+            if self.has_connected && began.elapsed() > NODE_PATIENCE.min(self.run.options.patience)
+            {
                 self.node = (self.node + 1) % self.run.database.node_count();
             }
         }

@@ -252,3 +252,25 @@ fn a_database_that_is_gone_for_good_is_an_error() {
     assert!(began.elapsed() >= 3 * patience && began.elapsed() < LONG);
     recorded.is_what_was_done(&fake);
 }
+
+#[test]
+fn a_client_goes_to_another_node_before_it_gives_up() {
+    let mut fake = Fake::new(
+        Kind::default(),
+        Box::new(|point, count| {
+            let fails = point == Point::Commit && count == 5;
+            fails.then(|| Error::new(Fate::Lost, "gone"))
+        }),
+    );
+    fake.nodes = 2;
+    fake.closes_after_first = Some(0);
+    let options = Options {
+        patience: Duration::from_millis(200),
+        ..options(1, 20)
+    };
+    let recorded = run(&fake, registers().as_ref(), options);
+    assert_eq!(recorded.result, Ok(()));
+    let nodes: Vec<usize> = fake.state().log.iter().map(|(node, _)| *node).collect();
+    assert_eq!(nodes, [0, 1]);
+    recorded.is_what_was_done(&fake);
+}
