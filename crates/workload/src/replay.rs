@@ -118,14 +118,13 @@ pub fn replay(
         for told in &mut clients {
             told.settle(patience, &mut result);
         }
-        // Clients end when nobody can tell them anything more, and send their lines first.
-        for told in clients {
-            drop(told.tell);
-            let lines = told.answers.iter().filter_map(|said| match said {
-                Said::Lines(lines) => Some(lines),
-                Said::Came(_) => None,
-            });
-            lines.for_each(|lines| result.lines.push_str(&lines));
+        // Clients end when nobody can tell them anything more, and send their lines first. All are let go
+        // before any is waited for: one may hold a lock that another needs.
+        let ends: Vec<Receiver<Said>> = clients.into_iter().map(|told| told.answers).collect();
+        for said in ends.iter().flatten() {
+            if let Said::Lines(lines) = said {
+                result.lines.push_str(&lines);
+            }
         }
     });
     Ok(result)
@@ -183,30 +182,38 @@ fn client(
     let mut current = Current::default();
     let mut lines = String::new();
     let mut txn = 0;
+    let mut end = |current: &mut Current, status, version| {
+        let entry = Entry {
+            session: session as u64,
+            txn,
+            start: current.start,
+            plan: &current.plan,
+        };
+        let outcome = Outcome {
+            status,
+            end: now(),
+            answers: &current.answers,
+            version,
+            info: &[],
+            error: None,
+            node: None,
+        };
+        write_end(schema, &entry, &outcome, &mut lines);
+        txn += 1;
+        current.is_open = false;
+    };
     for next in told {
         let (came, ended) = step(connection.as_mut(), &mut current, next, now());
         if let Some((status, version)) = ended {
-            let entry = Entry {
-                session: session as u64,
-                txn,
-                start: current.start,
-                plan: &current.plan,
-            };
-            let outcome = Outcome {
-                status,
-                end: now(),
-                answers: &current.answers,
-                version,
-                info: &[],
-                error: None,
-                node: None,
-            };
-            write_end(schema, &entry, &outcome, &mut lines);
-            txn += 1;
-            current.is_open = false;
+            end(&mut current, status, version);
         }
         // Whoever directs may have given up on this client.
         let _ = say.send(Said::Came(came));
+    }
+    if current.is_open {
+        // The script leaves it open. It was never committed, whatever its rollback says.
+        let _ = connection.rollback();
+        end(&mut current, Status::Aborted, None);
     }
     let _ = say.send(Said::Lines(lines));
 }

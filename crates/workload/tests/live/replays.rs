@@ -121,6 +121,27 @@ fn a_move_that_waits_gets_its_own_answer() {
 }
 
 #[test]
+fn a_client_that_holds_a_lock_to_the_end_does_not_keep_another_for_ever() {
+    // Client 1 never ends its transaction; its connection ends with the script, and frees client 0.
+    let moves = [
+        (1, Move::Begin),
+        (1, write(1, 5)),
+        (0, Move::Begin),
+        (0, write(1, 6)),
+        (0, Move::Commit),
+    ];
+    let began = Instant::now();
+    let replayed = play(&locking(), 2, &moves, Duration::from_millis(200));
+    assert!(began.elapsed() < Duration::from_secs(10), "it hung");
+    assert_eq!(replayed.came[3], None, "no answer within the patience");
+    assert!(replayed.waited[3]);
+    // What became of them is in the history all the same.
+    let history = history(&replayed);
+    let statuses: Vec<Status> = history.txns().iter().map(|txn| txn.status).collect();
+    assert_eq!(statuses, [Status::Committed, Status::Aborted]);
+}
+
+#[test]
 fn a_failure_ends_a_transaction_and_skips_what_is_left_of_it() {
     let fates = [
         (Fate::Aborted, Status::Aborted),
