@@ -80,6 +80,11 @@ pub fn replay(
     script: &Script,
     patience: Duration,
 ) -> Result<Replayed, Error> {
+    let client_count = script.nodes.len();
+    if let Some((who, _)) = script.moves.iter().find(|(who, _)| *who >= client_count) {
+        let problem = format!("a move of client {who}, of {client_count}, counted from 0");
+        return Err(Error::hopeless(problem));
+    }
     let epoch = Instant::now();
     let connect = |node: &usize| database.connect(*node, schema);
     let connections = script

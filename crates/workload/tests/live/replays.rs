@@ -220,3 +220,15 @@ fn nobody_to_connect_to_is_an_error() {
     let empty = replay(&fake, &schema, &Script::default(), PATIENCE).expect("nothing to do");
     assert!(empty.came.is_empty() && empty.lines.is_empty());
 }
+
+#[test]
+fn a_script_that_names_nobody_is_an_error() {
+    let fake = Fake::sound(Kind::default());
+    let schema = Schema::single(ColumnKind::Register, 0);
+    let script = Script {
+        moves: vec![(0, Move::Begin), (2, Move::Begin)],
+        nodes: vec![0, 0],
+    };
+    let error = replay(&fake, &schema, &script, PATIENCE).expect_err("there is no client 2");
+    assert_eq!(error.fate, Fate::Hopeless);
+}
