@@ -205,13 +205,16 @@ impl Reader {
     }
 
     /// Makes what is left of the line that was cut off a transaction of unknown outcome, if there
-    /// is enough; returns how many it made.
+    /// is enough and its start was not told; returns how many become of unknown outcome.
     fn keep_cut(&mut self) -> usize {
         let Some(mut line) = self.bad.take() else {
             return 0;
         };
         let ops_start = line.ops_start;
-        if line.session.is_some() && self.builder.ops.len() > ops_start {
+        // The start of the transaction tells of all its operations, the line that was cut only of some.
+        let is_started = |session| self.started.holds(session, line.label);
+        let is_known = line.session.is_some_and(is_started);
+        if line.session.is_some() && self.builder.ops.len() > ops_start && !is_known {
             if line.status == Status::Committed {
                 line.status = Status::Indeterminate;
             }
@@ -228,7 +231,7 @@ impl Reader {
         ops.keys.truncate(ops_start);
         ops.values.truncate(ops_start);
         self.builder.forget_versions(ops_start);
-        0
+        usize::from(is_known)
     }
 
     fn field(&mut self, scanner: &mut Json<'_>, line: &mut Line) -> Scan<()> {

@@ -28,6 +28,12 @@ impl Started {
         self.parked.remove(&session)
     }
 
+    /// Whether the session has the transaction with that label under way.
+    pub fn holds(&self, session: i64, label: u64) -> bool {
+        let parked = self.parked.get(&session);
+        parked.is_some_and(|(line, _)| line.label == label)
+    }
+
     /// All that is under way at the end of the file.
     pub fn drain(&mut self) -> impl Iterator<Item = Parked> + use<> {
         std::mem::take(&mut self.parked).into_values()

@@ -135,3 +135,19 @@ fn with_little_space() {
     let begun = fake.count(Point::Begin);
     assert!(history.txn_count() as u64 >= begun && begun > 0);
 }
+
+#[test]
+fn a_cut_outcome_does_not_lose_writes_that_its_start_told_of() {
+    let head = "{\"isolde\":\"history\",\"version\":1,\"run\":{}}\n";
+    let start = "{\"session\":0,\"txn\":0,\"status\":\"started\",\"start\":1,\"ops\":[[\"w\",1,5],[\"w\",2,6]]}\n";
+    // Session 1 has read what the commit of session 0 made visible, before its outcome is written.
+    let reader = "{\"session\":1,\"txn\":0,\"start\":2,\"end\":3,\"ops\":[[\"r\",2,6]]}\n";
+    let outcome =
+        "{\"session\":0,\"txn\":0,\"start\":1,\"end\":4,\"ops\":[[\"w\",1,5],[\"w\",2,6]]}\n";
+    let before = format!("{head}{start}{reader}");
+    for end in 0..outcome.len() {
+        let history = read(&format!("{before}{}", &outcome[..end])).expect("a cut recording");
+        let ops = &by_name(&history)["s0t0"].1;
+        assert_eq!(ops, &["w(1, 5)", "w(2, 6)"], "cut at {end}");
+    }
+}
