@@ -152,6 +152,13 @@ fn wrong_names_are_explained() {
 }
 
 #[test]
+fn numbers_of_any_size_are_taken() {
+    let arguments = ["sqlite", "-n", "50", "-t", "1e300", "--patience", "1e300"];
+    let (code, report) = run("huge", &arguments);
+    assert_eq!(code, 0, "{report}");
+}
+
+#[test]
 fn a_full_disk_ends_the_run_and_keeps_the_recording() {
     let place = directory("full");
     std::fs::create_dir_all(&place).expect("a directory");

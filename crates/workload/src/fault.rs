@@ -65,17 +65,22 @@ impl Schedule {
         while !self.faults.is_empty() {
             // From half to one and a half of the time asked for.
             let share = 500 + random.below(1000) as u32;
-            if !rest(self.every * share / 1000, stop) {
+            let pause = self.every.mul_f64(f64::from(share) / 1000.0);
+            if !rest(pause, stop) {
                 break;
             }
             let fault = self.faults[random.below(self.faults.len() as u64) as usize];
             let node = random.below(cluster.node_count() as u64) as usize;
             recording.event(fault.name(), Some(node), "begins");
             count.fetch_add(1, Ordering::Relaxed);
-            begin(cluster, fault, node)?;
-            rest(self.lasting, stop);
-            end(cluster, fault, node)?;
+            let begun = begin(cluster, fault, node);
+            if begun.is_ok() {
+                rest(self.lasting, stop);
+            }
+            // A fault that began in part has to end, too.
+            let ended = end(cluster, fault, node);
             recording.event(fault.name(), Some(node), "ends");
+            begun.and(ended)?;
         }
         Ok(())
     }
@@ -102,8 +107,8 @@ fn end(cluster: &Cluster, fault: Fault, node: usize) -> Result<(), Error> {
 
 /// Waits, and looks up now and then; false if the run is over.
 fn rest(time: Duration, stop: &AtomicBool) -> bool {
-    let until = Instant::now() + time;
-    while Instant::now() < until {
+    let began = Instant::now();
+    while began.elapsed() < time {
         if stop.load(Ordering::Acquire) {
             return false;
         }

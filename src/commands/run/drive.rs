@@ -131,7 +131,7 @@ fn execute(
     state: &State,
     progress: &Progress,
 ) -> Result<(), String> {
-    let patience = Duration::from_secs_f64(job.load.patience);
+    let patience = seconds(job.load.patience);
     let run = Run {
         database,
         workload,
@@ -139,7 +139,7 @@ fn execute(
         options: Options {
             clients: job.load.clients,
             transactions: transactions(job.load),
-            time: job.load.time.map(Duration::from_secs_f64),
+            time: job.load.time.map(seconds),
             patience,
         },
         stop: &state.stop,
@@ -221,6 +221,11 @@ pub fn held_to(levels: &[Level], isolation: Isolation) -> Vec<Level> {
     }
 }
 
+/// Some years are as good as for ever.
+fn seconds(number: f64) -> Duration {
+    Duration::from_secs_f64(number.clamp(0.0, 1e8))
+}
+
 fn transactions(load: &LoadArgs) -> Option<u64> {
     match (load.transactions, load.time) {
         (None, None) => Some(5000),
@@ -238,8 +243,8 @@ fn schedule(job: &Job<'_>) -> Schedule {
     };
     Schedule {
         faults: job.faults.iter().map(fault).collect(),
-        every: Duration::from_secs_f64(job.fault_every),
-        lasting: Duration::from_secs_f64(job.fault_for),
+        every: seconds(job.fault_every),
+        lasting: seconds(job.fault_for),
         seed: job.seed,
     }
 }
@@ -253,7 +258,7 @@ fn settings(job: &Job<'_>) -> Settings {
             for_update: has(SqlArg::ForUpdate),
             upsert: !has(SqlArg::Update),
         },
-        patience: Duration::from_secs_f64(job.load.patience),
+        patience: seconds(job.load.patience),
         ids: job.load.ids,
     }
 }
