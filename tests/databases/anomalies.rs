@@ -1,7 +1,45 @@
 //! Anomalies that real servers are known for, and their absence where they promise it.
 
 use crate::install::has;
-use crate::{one_at_a_time, run, shows, verdict};
+use crate::{kinds, one_at_a_time, run_seeded, verdict};
+use serde_json::Value;
+
+/// How often to look for what does not show in every run.
+const TRIES: u32 = 3;
+
+/// Runs until the level is violated; the exit code and the report of that run.
+fn finds(command: &str, level: &str) -> (i32, Value) {
+    let arguments: Vec<&str> = command.split(' ').collect();
+    let mut seen = Vec::new();
+    for seed in 0..TRIES {
+        let (code, report) = run_seeded(&arguments, seed);
+        if verdict(&report, level) == "violated" {
+            return (code, report);
+        }
+        seen.push(report["run"].to_string());
+    }
+    panic!("isolde run {command}: {level} is not violated in {seen:?}");
+}
+
+/// Runs once, and fails unless the level holds and nothing is promised that does not.
+fn holds(command: &str, level: &str) -> Value {
+    let arguments: Vec<&str> = command.split(' ').collect();
+    let (code, report) = run_seeded(&arguments, 7);
+    assert_eq!(code, 0, "isolde run {command}: {report}");
+    assert_eq!(
+        verdict(&report, level),
+        "holds",
+        "isolde run {command}: {report}"
+    );
+    report
+}
+
+/// Fails unless the anomaly was seen.
+fn shows(report: &Value, kind: &str) {
+    let kinds = kinds(report);
+    let is_there = kinds.iter().any(|found| found == kind);
+    assert!(is_there, "{kind} is not among {kinds:?}");
+}
 
 #[test]
 fn postgres_loses_updates_and_skews_reads_at_read_committed() {
@@ -9,12 +47,12 @@ fn postgres_loses_updates_and_skews_reads_at_read_committed() {
     if !has("postgres") {
         return;
     }
-    let (code, report) = run("pg-lost", &["postgres", "-w", "lost-update", "-t", "2"]);
+    let (code, report) = finds("postgres -w lost-update -t 2", "cursor-stability");
     assert_eq!(code, 0, "read committed promises no more");
     assert_eq!(verdict(&report, "read-committed"), "holds");
     shows(&report, "lost-update");
-    let (code, report) = run("pg-skew", &["postgres", "-w", "read-skew", "-t", "2"]);
-    assert_eq!(code, 0);
+    let (code, report) = finds("postgres -w read-skew -t 2", "read-atomic");
+    assert_eq!(code, 0, "read committed promises no more");
     shows(&report, "fractured-read");
 }
 
@@ -24,24 +62,12 @@ fn a_bank_on_postgres_adds_up_from_repeatable_read_on() {
     if !has("postgres") {
         return;
     }
-    let (code, report) = run("bank-rc", &["postgres", "-w", "bank", "-t", "2"]);
-    assert!(
-        code == 0 || code == 3,
-        "read committed promises no sums: {report}"
-    );
-    assert!(
-        report["bank"]["wrong"].as_u64() > Some(0),
-        "{}",
-        report["bank"]
-    );
+    let (_, report) = run_seeded(&["postgres", "-w", "bank", "-t", "3"], 7);
+    assert!(report["bank"]["wrong"].as_u64() > Some(0), "{report}");
     let strong = ["postgres", "-w", "bank", "-t", "2", "-i", "repeatable read"];
-    let (code, report) = run("bank-rr", &strong);
-    assert!(code == 0 || code == 3, "{report}");
-    assert!(
-        report["bank"]["audits"].as_u64() > Some(10),
-        "{}",
-        report["bank"]
-    );
+    let (code, report) = run_seeded(&strong, 7);
+    assert_ne!(code, 1, "{report}");
+    assert!(report["bank"]["audits"].as_u64() > Some(10), "{report}");
     assert_eq!(report["bank"]["wrong"], 0);
 }
 
@@ -51,31 +77,16 @@ fn postgres_skews_writes_at_repeatable_read_and_not_at_serializable() {
     if !has("postgres") {
         return;
     }
-    let weak = [
-        "postgres",
-        "-i",
-        "repeatable read",
-        "-w",
-        "write-skew",
-        "-t",
-        "2",
-    ];
-    let (code, report) = run("pg-rr", &weak);
-    assert_eq!(code, 0);
-    assert_eq!(verdict(&report, "snapshot-isolation"), "holds");
-    assert_eq!(verdict(&report, "serializable"), "violated");
-    let strong = [
-        "postgres",
-        "-i",
+    let (code, report) = finds(
+        "postgres -i repeatable-read -w write-skew -t 2",
         "serializable",
-        "-w",
-        "write-skew",
-        "-t",
-        "2",
-    ];
-    let (code, report) = run("pg-ser", &strong);
-    assert_eq!(code, 0);
-    assert_eq!(verdict(&report, "serializable"), "holds");
+    );
+    assert_eq!(code, 0, "repeatable read promises no more");
+    assert_eq!(verdict(&report, "snapshot-isolation"), "holds");
+    holds(
+        "postgres -i serializable -w write-skew -t 2",
+        "serializable",
+    );
 }
 
 /// An open bug of PostgreSQL (2026): a release that has it fixed shows nothing here.
@@ -85,29 +96,16 @@ fn postgres_skews_writes_at_serializable_beside_a_long_transaction() {
     if !has("postgres") {
         return;
     }
-    let arguments = [
-        "postgres",
-        "-i",
-        "serializable",
-        "-w",
-        "long-transaction",
-        "-t",
-        "12",
-        "--set",
-        "max_connections=60",
-        "--wait",
-        "2500",
-        "--clients",
-        "6",
-    ];
-    let (code, report) = run("pg-long", &arguments);
+    let (_, report) = run_seeded(&["postgres", "-n", "10"], 7);
     let product = report["run"]["product"].as_str().unwrap_or_default();
     if !product.starts_with("PostgreSQL 15.") {
         println!("skipped: {product} may have the bug fixed");
         return;
     }
-    assert_eq!(code, 1, "{report}");
-    assert_eq!(verdict(&report, "serializable"), "violated");
+    let command = "postgres -i serializable -w long-transaction -t 12 -c 6 --wait 2500 \
+                   --set max_connections=60";
+    let (code, _) = finds(command, "serializable");
+    assert_eq!(code, 1);
 }
 
 #[test]
@@ -117,16 +115,12 @@ fn a_postgres_replica_shows_stale_reads_and_long_forks() {
         return;
     }
     // A commit that waits for the replica is visible there before it is on the primary.
-    let fork = "postgres:replica -i repeatable-read -w long-fork -t 5 -c 20 --set synchronous_standby_names=*";
-    let (code, report) = run("pg-fork", &fork.split(' ').collect::<Vec<_>>());
-    assert_eq!(code, 1, "{report}");
-    assert_eq!(verdict(&report, "snapshot-isolation"), "violated");
+    let fork = "postgres:replica -i repeatable-read -w long-fork -t 5 -c 20 \
+                --set synchronous_standby_names=*";
+    let (code, report) = finds(fork, "snapshot-isolation");
+    assert_eq!(code, 1);
     assert_eq!(verdict(&report, "parallel-snapshot-isolation"), "holds");
-    let (_, report) = run(
-        "pg-stale",
-        &["postgres:replica", "-w", "stale-read", "-t", "3"],
-    );
-    assert_eq!(verdict(&report, "strict-serializable"), "violated");
+    finds("postgres:replica -w stale-read -t 3", "strict-serializable");
 }
 
 #[test]
@@ -135,21 +129,11 @@ fn mariadb_loses_updates_at_repeatable_read_unless_told_not_to() {
     if !has("mariadb") {
         return;
     }
-    let (code, report) = run("maria-lost", &["mariadb", "-w", "lost-update", "-t", "2"]);
+    let (code, report) = finds("mariadb -w lost-update -t 2", "snapshot-isolation");
     assert_eq!(code, 1);
     shows(&report, "lost-update");
-    let careful = [
-        "mariadb",
-        "-w",
-        "lost-update",
-        "-t",
-        "2",
-        "--set",
-        "innodb_snapshot_isolation=ON",
-    ];
-    let (code, report) = run("maria-kept", &careful);
-    assert_eq!(code, 0, "{report}");
-    assert_eq!(verdict(&report, "snapshot-isolation"), "holds");
+    let careful = "mariadb -w lost-update -t 2 --set innodb_snapshot_isolation=ON";
+    holds(careful, "snapshot-isolation");
 }
 
 #[test]
@@ -158,21 +142,14 @@ fn galera_loses_updates_and_skews_writes_across_nodes() {
     if !has("mariadb") || !has("galera") {
         return;
     }
-    let (code, report) = run("galera-lost", &["galera:3", "-w", "lost-update", "-t", "3"]);
+    let (code, report) = finds("galera:3 -w lost-update -t 3", "snapshot-isolation");
     assert_eq!(code, 1);
     shows(&report, "lost-update");
-    let skew = [
-        "galera:3",
-        "-i",
+    let (code, _) = finds(
+        "galera:3 -i serializable -w write-skew -t 3",
         "serializable",
-        "-w",
-        "write-skew",
-        "-t",
-        "3",
-    ];
-    let (code, report) = run("galera-skew", &skew);
+    );
     assert_eq!(code, 1);
-    assert_eq!(verdict(&report, "serializable"), "violated");
 }
 
 #[test]
@@ -181,15 +158,10 @@ fn redis_loses_updates_without_watch() {
     if !has("redis") {
         return;
     }
-    let (code, report) = run(
-        "redis-multi",
-        &["redis", "-i", "multi", "-w", "lost-update", "-t", "2"],
-    );
-    assert_eq!(code, 0);
+    let (code, report) = finds("redis -i multi -w lost-update -t 2", "cursor-stability");
+    assert_eq!(code, 0, "transactions without WATCH promise no more");
     shows(&report, "lost-update");
-    let (code, report) = run("redis-watch", &["redis", "-w", "lost-update", "-t", "2"]);
-    assert_eq!(code, 0, "{report}");
-    assert_eq!(verdict(&report, "strict-serializable"), "holds");
+    holds("redis -w lost-update -t 2", "strict-serializable");
 }
 
 #[test]
@@ -198,12 +170,7 @@ fn a_redis_replica_shows_stale_reads() {
     if !has("redis") {
         return;
     }
-    let (code, report) = run(
-        "redis-stale",
-        &["redis:replica", "-w", "stale-read", "-t", "2"],
-    );
-    assert_eq!(code, 0, "{report}");
-    assert_eq!(verdict(&report, "strict-serializable"), "violated");
+    finds("redis:replica -w stale-read -t 2", "strict-serializable");
 }
 
 #[test]
@@ -212,11 +179,6 @@ fn etcd_shows_stale_serializable_reads_and_no_others() {
     if !has("etcd") {
         return;
     }
-    let stale = ["etcd:3", "-i", "stale", "-w", "stale-read", "-t", "3"];
-    let (code, report) = run("etcd-stale", &stale);
-    assert_eq!(code, 0, "{report}");
-    assert_eq!(verdict(&report, "strict-serializable"), "violated");
-    let (code, report) = run("etcd-fresh", &["etcd:3", "-w", "stale-read", "-t", "3"]);
-    assert_eq!(code, 0, "{report}");
-    assert_eq!(verdict(&report, "strict-serializable"), "holds");
+    finds("etcd:3 -i stale -w stale-read -t 3", "strict-serializable");
+    holds("etcd:3 -w stale-read -t 3", "strict-serializable");
 }

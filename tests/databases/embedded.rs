@@ -41,7 +41,7 @@ fn every_workload_holds_on_sqlite() {
     assert!(names.len() > 10, "{names:?}");
     for name in names {
         let arguments = ["sqlite", "-w", name, "-n", "400", "--wait", "20", "-c", "4"];
-        let (code, report) = run(&format!("all-{name}"), &arguments);
+        let (code, report) = run(&arguments);
         // Sums of counters that many sets of increments explain may stay without an answer.
         let undecided = ["counters", "mixed", "bank"].contains(&name);
         assert!(
@@ -69,7 +69,7 @@ fn a_dirty_read_is_replayed_as_a_script() {
         "--replay",
         "5",
     ];
-    let (code, report) = run("replay", &arguments);
+    let (code, report) = run(&arguments);
     assert_eq!(code, 0);
     assert_eq!(verdict(&report, "read-committed"), "violated");
     assert_eq!(report["replay"]["reproduced"], true, "{}", report["replay"]);
@@ -135,7 +135,7 @@ fn the_first_violation_ends_the_run_on_request() {
         "60",
         "--stop-at-first",
     ];
-    let (code, report) = run("stop", &arguments);
+    let (code, report) = run(&arguments);
     assert_eq!(code, 1);
     assert!(
         report["run"]["seconds"].as_f64() < Some(30.0),
@@ -182,7 +182,7 @@ fn a_driver_in_python_is_a_database() {
     let place = directory("python-data");
     std::fs::create_dir_all(&place).expect("a directory");
     let url = format!("exec:python3 {driver} {}", place.join("db").display());
-    let (code, report) = run("python", &[&url, "-n", "300", "-c", "4"]);
+    let (code, report) = run(&[&url, "-n", "300", "-c", "4"]);
     assert_eq!(code, 0, "{report}");
     let _ = std::fs::remove_dir_all(&place);
 }

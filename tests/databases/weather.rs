@@ -26,7 +26,7 @@ fn a_killed_server_costs_no_verdict() {
         "--fault-for",
         "0.4",
     ];
-    let (code, report) = run("kill", &arguments);
+    let (code, report) = run(&arguments);
     assert_eq!(code, 0, "{report}");
     assert_eq!(verdict(&report, "serializable"), "holds");
     assert!(
@@ -89,7 +89,7 @@ fn what_a_killed_isolde_left_running_is_cleaned_up() {
     child.kill().expect("killed");
     let _ = child.wait();
     assert!(!before.is_empty(), "a server was running");
-    let (code, _) = run("after", &["redis", "-n", "100"]);
+    let (code, _) = run(&["redis", "-n", "100"]);
     assert_eq!(code, 0);
     assert!(
         !before.iter().any(|pid| is_running(*pid)),
@@ -154,7 +154,7 @@ fn wrong_names_are_explained() {
 #[test]
 fn numbers_of_any_size_are_taken() {
     let arguments = ["sqlite", "-n", "50", "-t", "1e300", "--patience", "1e300"];
-    let (code, report) = run("huge", &arguments);
+    let (code, report) = run(&arguments);
     assert_eq!(code, 0, "{report}");
 }
 
