@@ -221,9 +221,9 @@ pub fn held_to(levels: &[Level], isolation: Isolation) -> Vec<Level> {
     }
 }
 
-/// Some years are as good as for ever.
+/// Some months are as good as for ever.
 fn seconds(number: f64) -> Duration {
-    Duration::from_secs_f64(number.clamp(0.0, 1e8))
+    Duration::from_secs_f64(number.clamp(0.0, 1e7))
 }
 
 fn transactions(load: &LoadArgs) -> Option<u64> {

@@ -93,7 +93,9 @@ impl Sqlite {
         };
         let hopeless = |error: rusqlite::Error| Error::hopeless(format!("{}: {error}", self.path));
         let raw = opened.map_err(hopeless)?;
-        raw.busy_timeout(self.settings.patience).map_err(hopeless)?;
+        // SQLite counts milliseconds in 31 bits.
+        let patience = self.settings.patience.min(Duration::from_secs(86_400));
+        raw.busy_timeout(patience).map_err(hopeless)?;
         if !self.shares_cache() {
             raw.pragma_update(None, "journal_mode", "wal")
                 .map_err(hopeless)?;
