@@ -105,7 +105,8 @@ pub struct LoadArgs {
     /// Where all random choices come from [default: drawn, and printed]
     #[arg(long)]
     pub seed: Option<u64>,
-    /// Seconds for the check; what is not decided by then is unknown
+    /// Seconds for the check of what was promised; the other levels get at most 10, or twice the time of
+    /// the run. What is not decided by then is unknown
     #[arg(long, value_name = "SECONDS", default_value_t = 60.0, value_parser = parse_positive)]
     pub timeout: f64,
 }

@@ -12,6 +12,9 @@ use checker::Checked;
 use history::format::{Format, Loaded};
 use history::{Initial, Level, Value, Verdict};
 
+/// Seconds for the levels that nobody asked about, after a short run.
+const REST_MIN: f64 = 10.0;
+
 /// A recording and what is to be said of it.
 pub struct Judged {
     pub file: String,
@@ -43,8 +46,10 @@ pub fn judge(
     let rest = levels_worth_asking(Some(history)).into_iter();
     let rest: Vec<Level> = rest.filter(|level| !held_to.contains(level)).collect();
     let initial = Initial::Value(Value::Int(0));
-    // The promise comes first: it is what the time is for.
+    // The promise comes first: it is what the time is for. Nobody wants to wait for the rest much longer
+    // than for the run.
     let mut answers = check_history(history, &held_to, &initial, &limits, progress);
+    let limits = Limits::new(Some(timeout.min(REST_MIN.max(2.0 * driven.seconds))), None);
     answers.extend(check_history(history, &rest, &initial, &limits, progress));
     answers.sort_by_key(|answer| Level::all().position(|level| level == answer.result.level));
     let audits = (driven.workload == "bank").then(|| bank::audits(&loaded.history));
