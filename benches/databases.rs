@@ -5,7 +5,9 @@
 //! ISOLDE_PEER_PGBENCH=pgbench cargo bench --bench databases
 //! ```
 //!
-//! Without the variable only our figures are printed. A fourth row is a run with a thousand clients.
+//! Without the variable only our figures are printed. Then come the executor and the recording alone, on a database
+//! that does nothing, and a run with a thousand clients. `ISOLDE_BENCH_RECORD=N` does none of that: it records N
+//! transactions of nothing, and prints how long the file is and how much memory that took.
 #![allow(missing_docs)]
 
 use std::path::{Path, PathBuf};
@@ -149,6 +151,10 @@ fn main() {
         return;
     }
     let directory = std::env::temp_dir();
+    if let Ok(count) = std::env::var("ISOLDE_BENCH_RECORD") {
+        record_only(count.parse().expect("a number of transactions"), &directory);
+        return;
+    }
     let path = std::env::var_os("PATH").unwrap_or_default();
     let search: Vec<PathBuf> = std::env::split_paths(&path).collect();
     let interrupted = Arc::new(AtomicBool::new(false));
@@ -181,16 +187,21 @@ fn main() {
         schema: Schema::single(ColumnKind::Register, KEYS),
     };
     database.prepare(&workload.schema).expect("tables");
+    compare(database.as_ref(), &workload, &cluster.urls()[0], &directory);
+}
+
+/// Runs all ways in turns, and prints what each reached.
+fn compare(database: &dyn Database, workload: &Four, url: &str, directory: &Path) {
     let peer = std::env::var("ISOLDE_PEER_PGBENCH").ok();
     let mut rates: [Vec<f64>; 3] = Default::default();
     for _ in 0..ROUNDS {
         if let Some(pgbench) = &peer {
-            rates[0].push(by_pgbench(pgbench, &cluster.urls()[0], &directory));
+            rates[0].push(by_pgbench(pgbench, url, directory));
         }
-        rates[1].push(bare(database.as_ref(), &workload));
-        rates[2].push(recorded(database.as_ref(), &workload, CLIENTS, &directory).0);
+        rates[1].push(bare(database, workload));
+        rates[2].push(recorded(database, workload, CLIENTS, directory).0);
     }
-    let [pgbench, bare, recorded_rate] = rates.map(|rates| median(rates));
+    let [pgbench, bare, recorded_rate] = rates.map(median);
     println!(
         "{CLIENTS} clients, two selects and two updates a transaction, transactions a second (median of {ROUNDS}):"
     );
@@ -205,13 +216,48 @@ fn main() {
     if peer.is_some() {
         println!("  recorded run / pgbench: {:.2}", recorded_rate / pgbench);
     }
-    let (rate, _) = recorded(&Nothing, &workload, 1, &directory);
+    let (rate, _) = recorded(&Nothing, workload, 1, directory);
     println!(
         "  recorded run of nothing {:.1} us a transaction",
         1e6 / rate
     );
-    let (rate, bytes) = recorded(database.as_ref(), &workload, 1000, &directory);
+    let (rate, bytes) = recorded(database, workload, 1000, directory);
     println!("  recorded, 1000 clients {rate:4.0}   {bytes:.0} bytes a transaction");
+}
+
+/// Records transactions of a database that does nothing.
+fn record_only(transactions: u64, directory: &Path) {
+    let workload = Four {
+        schema: Schema::single(ColumnKind::Register, KEYS),
+    };
+    let path = directory.join(format!("isolde-bench-{}.jsonl", std::process::id()));
+    let recording = Recording::create(&path, "{}").expect("a recording");
+    let counters = Counters::default();
+    let run = Run {
+        database: &Nothing,
+        workload: &workload,
+        recording: &recording,
+        options: execute::Options {
+            clients: CLIENTS,
+            transactions: Some(transactions),
+            time: None,
+            patience: Duration::from_secs(30),
+        },
+        stop: &AtomicBool::new(false),
+        counters: &counters,
+    };
+    let began = Instant::now();
+    run.execute().expect("a run");
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let peak = status.lines().find(|line| line.starts_with("VmHWM"));
+    println!(
+        "{} operations in {:.0} s, {} MB; peak memory {}",
+        counters.operations.load(Ordering::Relaxed),
+        began.elapsed().as_secs_f64(),
+        recording.len() / 1_000_000,
+        peak.unwrap_or("unknown")
+    );
+    let _ = std::fs::remove_file(&path);
 }
 
 fn median(mut rates: Vec<f64>) -> f64 {
