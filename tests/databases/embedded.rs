@@ -50,7 +50,7 @@ fn every_workload_holds_on_sqlite() {
         );
         assert!(kinds(&report).is_empty(), "{name}: {:?}", kinds(&report));
         assert!(
-            report["run"]["committed"].as_u64() > Some(20),
+            report["run"]["committed"].as_u64() > Some(0),
             "{name}: {report}"
         );
     }

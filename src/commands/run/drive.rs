@@ -72,12 +72,16 @@ struct State {
     faults: AtomicU64,
 }
 
+/// The workload of that name.
+pub fn workload(load: &LoadArgs, name: &str, seed: u64) -> Result<Box<dyn Workload>, Failure> {
+    workloads::by_name(name, &shape(load, seed)).map_err(Failure)
+}
+
 /// Runs a workload and records it.
 pub fn drive(job: &Job<'_>, progress: &Progress) -> Result<Driven, Failure> {
     progress.stage("preparing");
     let database = job.target.open(&settings(job))?;
-    let shape = shape(job.load, job.seed);
-    let workload = workloads::by_name(job.workload, &shape).map_err(Failure)?;
+    let workload = workload(job.load, job.workload, job.seed)?;
     let schema = workload.schema().clone();
     let failed = |error: workload::driver::Error| Failure::with(&job.target.name, error);
     database.prepare(&schema).map_err(failed)?;

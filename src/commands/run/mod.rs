@@ -57,6 +57,8 @@ The same with SQLite's weakest setting, which lets transactions see what others 
 ";
 
 fn run_one(args: &RunArgs) -> Result<Exit, Failure> {
+    // A misspelt name is better refused before servers start than after.
+    drive::workload(&args.load, &args.workload, 0)?;
     let is_network = |fault: &FaultArg| matches!(fault, FaultArg::Partition | FaultArg::Slow);
     let progress = Progress::start();
     progress.stage("starting");
@@ -87,11 +89,16 @@ fn run_one(args: &RunArgs) -> Result<Exit, Failure> {
         stop_at_first: args.stop_at_first,
         directory: &directory,
     };
-    let driven = drive(&job, &progress)?;
+    let driven = drive(&job, &progress).inspect_err(|_| {
+        // Only an empty directory goes: what was recorded stays.
+        let _ = std::fs::remove_dir(&directory);
+    })?;
     let judged = judge(&driven, &args.levels, args.load.timeout, &progress)?;
     let confirmation = match args.replay {
         Some(times) if driven.failure.is_none() => {
-            Some(replay::confirm(&driven, &judged, times, seed, &progress)?)
+            let confirmed = replay::confirm(&driven, &judged, times, seed, &progress);
+            // What was found is worth telling even if it cannot be run again.
+            Some(confirmed.unwrap_or_else(|failure| replay::Confirmation::NotAgain(failure.0)))
         }
         _ => None,
     };
