@@ -121,6 +121,7 @@ fn servers_of(parent: u32) -> Vec<u32> {
 fn wrong_names_are_explained() {
     for (database, part) in [
         ("postgrse", "neither a server"),
+        ("galera:99", "galera:99"),
         ("oracle://h/db", "no driver for 'oracle'"),
         ("sqlite:/no/such/place/db", "/no/such/place/db"),
         ("exec:/no/such/program", "/no/such/program"),
@@ -149,6 +150,12 @@ fn wrong_names_are_explained() {
     let (_, err) = texts(&output);
     assert_eq!(output.status.code(), Some(2));
     assert!(err.contains("long-fork"), "{err}");
+}
+
+#[test]
+fn a_run_that_committed_nothing_shows_nothing() {
+    let (code, report) = run(&["sqlite", "-n", "0"]);
+    assert_eq!(code, 3, "{report}");
 }
 
 #[test]

@@ -104,7 +104,11 @@ fn run_one(args: &RunArgs) -> Result<Exit, Failure> {
     };
     progress.finish();
     print::print(args, &job, &driven, &judged, confirmation.as_ref())?;
-    let exit = judged.exit();
+    let mut exit = judged.exit();
+    if driven.committed == 0 {
+        output::note("no transaction committed, so nothing can be said of the database");
+        exit = exit.and(Exit::Unknown);
+    }
     match &driven.failure {
         Some(failure) => {
             output::error(&format!("{}: the run ended early: {failure}", target.name));

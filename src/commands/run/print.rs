@@ -64,8 +64,13 @@ pub fn print(
 /// The run in a few words.
 fn title(job: &Job<'_>, driven: &Driven) -> String {
     format!(
-        "{}, {}, workload {}, {} clients, seed {}",
-        driven.product, driven.isolation.name, job.workload, job.load.clients, job.seed
+        "{}, {}, workload {}, {} client{}, seed {}",
+        driven.product,
+        driven.isolation.name,
+        job.workload,
+        job.load.clients,
+        if job.load.clients == 1 { "" } else { "s" },
+        job.seed
     )
 }
 

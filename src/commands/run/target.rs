@@ -40,6 +40,13 @@ pub struct Start<'a> {
     pub progress: &'a Progress,
 }
 
+/// Whether a name, up to a colon, is that of a server to start.
+fn is_server(name: &str) -> bool {
+    let word = |text: &str| text.split(':').next().map(str::to_string);
+    let known = Spec::names().iter().any(|known| word(known) == word(name));
+    known && !name.contains("://")
+}
+
 impl Target {
     /// Finds out what the names mean, and starts what has to be started.
     pub fn start(names: &[String], start: Start<'_>) -> Result<Target, Failure> {
@@ -49,8 +56,11 @@ impl Target {
             if only == "sqlite" {
                 return Target::sqlite();
             }
-            if let Ok(spec) = only.parse::<Spec>() {
-                return Target::managed(only, &spec, start);
+            match only.parse::<Spec>() {
+                Ok(spec) => return Target::managed(only, &spec, start),
+                // A server's name with a wrong number of nodes is no URL.
+                Err(problem) if is_server(only) => return Err(Failure(problem)),
+                Err(_) => {}
             }
             if !only.contains(':') {
                 let servers = Spec::names().join(", ");
