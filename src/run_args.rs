@@ -35,7 +35,7 @@ pub struct RunArgs {
     #[arg(long)]
     pub stop_at_first: bool,
     /// Turn the anomaly found into a script of steps, and run that this many times to confirm it
-    #[arg(long, value_name = "TIMES", num_args = 0..=1, default_missing_value = "20")]
+    #[arg(long, value_name = "TIMES", num_args = 0..=1, default_missing_value = "20", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub replay: Option<u32>,
     /// Where to keep the recording and the report [default: a new directory in isolde-runs]
     #[arg(short, long, value_name = "DIR")]
