@@ -1,0 +1,34 @@
+//! Model checks the design of a transaction protocol: every run of every small setup is a history,
+//! and the checker judges it like any other.
+//!
+//! A protocol is a [`Protocol`]: handlers that say what a site does when something reaches it. The
+//! framework plays the network and the clients, records what happens ([`Log`]), and explores.
+
+mod catalogue;
+mod context;
+mod explore;
+mod fault;
+mod id;
+mod log;
+pub mod models;
+mod multicast;
+mod property;
+mod protocol;
+mod question;
+mod setup;
+mod system;
+
+pub use catalogue::{Entry, Model, Mutant, catalogue};
+pub use context::Context;
+pub use explore::explore;
+pub use fault::Faults;
+pub use id::{Key, KeySet, MOST, Site, SiteSet, Txn, TxnSet, Version};
+pub use log::{Detail, Event, Log, Record, Status};
+pub use property::to_history;
+pub use protocol::{Input, Protocol, Symmetry, VersionOrder};
+pub use question::{
+    Answer, Counterexample, Evidence, Form, Outcome, Progress, Property, Question, Request, Stuck,
+    detail,
+};
+pub use setup::{Op, Session, Setup, shape};
+pub use system::{Action, Did, Move, Packet, State, System, World};
