@@ -1,7 +1,7 @@
 //! What a handler can do besides changing its own site. Everything done here is recorded.
 
 use crate::id::{Key, Site, SiteSet, Txn, Version};
-use crate::log::{Event, Log, Status};
+use crate::log::{Detail, Event, Log, Status};
 use crate::setup::Setup;
 
 /// The world as a handler sees it.
@@ -24,8 +24,31 @@ pub(crate) struct Effects<M> {
     pub chosen: usize,
     /// Which rules fired, by place.
     pub fired: u64,
-    /// Whether something was recorded whose order against other transactions can matter.
-    pub visible: bool,
+    /// What was recorded whose order against what others record can matter.
+    pub marks: Marks,
+}
+
+/// Kinds of records, by what their order matters to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Marks {
+    /// A start, a commit or an abort.
+    pub ends: bool,
+    /// The next version of a key.
+    pub install: bool,
+    /// Effects visible at a site.
+    pub applied: bool,
+}
+
+impl Marks {
+    /// Whether a log of this detail tells the order of these records from another.
+    pub fn matter(self, detail: Detail) -> bool {
+        self.install
+            || match detail {
+                Detail::Untimed => false,
+                Detail::RealTime => self.ends,
+                Detail::Full => self.ends || self.applied,
+            }
+    }
 }
 
 impl<M> Effects<M> {
@@ -36,7 +59,7 @@ impl<M> Effects<M> {
             choices: Vec::new(),
             chosen: 0,
             fired: 0,
-            visible: false,
+            marks: Marks::default(),
         }
     }
 
@@ -46,7 +69,7 @@ impl<M> Effects<M> {
         self.multicast.clear();
         self.chosen = 0;
         self.fired = 0;
-        self.visible = false;
+        self.marks = Marks::default();
     }
 }
 
@@ -77,10 +100,13 @@ impl<M> Context<'_, M> {
     pub fn choose(&mut self, count: usize) -> usize {
         let place = self.effects.chosen;
         self.effects.chosen += 1;
+        let width = count.clamp(1, 255) as u8;
         if place == self.effects.choices.len() {
-            self.effects.choices.push((0, count.clamp(1, 255) as u8));
+            self.effects.choices.push((0, width));
         }
-        usize::from(self.effects.choices[place].0)
+        let choice = &mut self.effects.choices[place];
+        *choice = (choice.0.min(width - 1), width);
+        usize::from(choice.0)
     }
 
     /// Says which rule of the protocol this handler follows; see [`crate::Protocol::rules`].
@@ -104,26 +130,26 @@ impl<M> Context<'_, M> {
 
     /// Tells the client that `txn` committed.
     pub fn commit(&mut self, txn: Txn) {
-        self.effects.visible = true;
+        self.effects.marks.ends = true;
         self.log.end(txn, Status::Committed);
     }
 
     /// Tells the client that `txn` aborted.
     pub fn abort(&mut self, txn: Txn) {
-        self.effects.visible = true;
+        self.effects.marks.ends = true;
         self.log.end(txn, Status::Aborted);
     }
 
     /// The effects of `txn`, executed elsewhere, are now visible at this site.
     pub fn applied(&mut self, txn: Txn) {
-        self.effects.visible = true;
+        self.effects.marks.applied = true;
         self.log.happened(Event::Applied(txn, self.site));
     }
 
     /// This version comes next in the order of the key's versions, after all installed before.
     /// Installing one again changes nothing.
     pub fn install(&mut self, key: Key, version: Version) {
-        self.effects.visible = true;
+        self.effects.marks.install = true;
         self.log.install(key, version);
     }
 

@@ -3,6 +3,7 @@
 //! They are types of their own so that an encoded state can be renamed (symmetry) without the
 //! model's help: the encoder meets each name by its type.
 
+use serde::ser::SerializeStruct;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 
@@ -116,10 +117,6 @@ macro_rules! name {
                 })
             }
 
-            pub(crate) fn bits(self) -> u64 {
-                self.0
-            }
-
             fn bit(one: $name) -> u64 {
                 debug_assert!(one.index() < MOST);
                 1 << (one.0 & 63)
@@ -174,7 +171,7 @@ name!(
 
 /// A version of a key, as a protocol names it: a number, made unique by a site. Compared by
 /// number, then by site. Number 0 is the initial version.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Deserialize)]
 pub struct Version {
     /// A sequence number, timestamp or counter.
     pub number: u16,
@@ -197,6 +194,20 @@ impl Version {
     /// Whether this is the initial version.
     pub fn is_initial(self) -> bool {
         self.number == 0
+    }
+}
+
+impl Serialize for Version {
+    /// The initial version is nobody's, so renaming sites leaves it alone.
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let mut fields = to.serialize_struct("Version", 2)?;
+        fields.serialize_field("number", &self.number)?;
+        if self.is_initial() {
+            fields.serialize_field("site", &0u8)?;
+        } else {
+            fields.serialize_field("site", &self.site)?;
+        }
+        fields.end()
     }
 }
 

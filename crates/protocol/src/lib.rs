@@ -5,6 +5,7 @@
 //! framework plays the network and the clients, records what happens ([`Log`]), and explores.
 
 mod catalogue;
+mod codec;
 mod context;
 mod explore;
 mod fault;
@@ -20,7 +21,7 @@ mod system;
 
 pub use catalogue::{Entry, Model, Mutant, catalogue};
 pub use context::Context;
-pub use explore::explore;
+pub use explore::{Machine, Searched, Sink, explore, fingerprint, search};
 pub use fault::Faults;
 pub use id::{Key, KeySet, MOST, Site, SiteSet, Txn, TxnSet, Version};
 pub use log::{Detail, Event, Log, Record, Status};

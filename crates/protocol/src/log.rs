@@ -1,6 +1,7 @@
 //! What the framework records of a run: which transactions started, what they read and wrote, how
 //! they ended, and, as far as a question needs it, when.
 
+use crate::codec::Renaming;
 use crate::id::{Key, Site, Txn, TxnSet, Version};
 use crate::setup::Setup;
 use serde::{Deserialize, Serialize};
@@ -69,6 +70,31 @@ pub struct Log {
     pub events: Vec<Event>,
     /// The first thing a model did that no model may do.
     pub error: Option<String>,
+    #[serde(skip)]
+    journal: Journal,
+}
+
+/// What was recorded since [`Log::begin`], to be taken back. Not part of what a log says.
+#[derive(Clone, Debug, Default)]
+struct Journal(Option<Vec<Undo>>);
+
+impl PartialEq for Journal {
+    fn eq(&self, _other: &Journal) -> bool {
+        true
+    }
+}
+
+impl Eq for Journal {}
+
+#[derive(Clone, Copy, Debug)]
+enum Undo {
+    Start(Txn),
+    Read(Txn, usize),
+    Write(Txn, usize),
+    End(Txn),
+    Event,
+    Install(Key),
+    Error,
 }
 
 impl Log {
@@ -86,7 +112,86 @@ impl Log {
             installed: setup.keys().map(|_| Vec::new()).collect(),
             events: Vec::new(),
             error: None,
+            journal: Journal(None),
         }
+    }
+
+    /// From here on, what is recorded can be taken back.
+    pub(crate) fn begin(&mut self) {
+        self.journal.0.get_or_insert_default().clear();
+    }
+
+    /// Whether anything was recorded since [`Log::begin`].
+    pub(crate) fn is_changed(&self) -> bool {
+        self.journal
+            .0
+            .as_ref()
+            .is_some_and(|undos| !undos.is_empty())
+    }
+
+    /// Takes back what was recorded since [`Log::begin`].
+    pub(crate) fn take_back(&mut self) {
+        let mut undos = self.journal.0.take().unwrap_or_default();
+        while let Some(undo) = undos.pop() {
+            match undo {
+                Undo::Start(txn) => {
+                    self.records[txn.index()].status = Status::Waiting;
+                    self.records[txn.index()].after = TxnSet::EMPTY;
+                }
+                Undo::Read(txn, place) => drop(self.records[txn.index()].reads.remove(place)),
+                Undo::Write(txn, place) => drop(self.records[txn.index()].writes.remove(place)),
+                Undo::End(txn) => self.records[txn.index()].status = Status::Running,
+                Undo::Event => drop(self.events.pop()),
+                Undo::Install(key) => drop(self.installed[key.index()].pop()),
+                Undo::Error => self.error = None,
+            }
+        }
+        self.journal.0 = Some(undos);
+    }
+
+    fn note(&mut self, undo: Undo) {
+        if let Some(undos) = &mut self.journal.0 {
+            undos.push(undo);
+        }
+    }
+
+    /// The same log of a setup whose names are changed.
+    pub(crate) fn renamed(&self, names: &Renaming) -> Log {
+        let txn = |txn: Txn| Txn(names.txns[txn.index()]);
+        let site = |site: Site| Site(names.sites[site.index()]);
+        let version = |version: Version| match version.is_initial() {
+            true => version,
+            false => Version::new(version.number, site(version.site)),
+        };
+        let versions = |list: &[(Key, Version)]| {
+            let renamed = list.iter();
+            let renamed = renamed.map(|(key, v)| (Key(names.keys[key.index()]), version(*v)));
+            let mut renamed: Vec<(Key, Version)> = renamed.collect();
+            renamed.sort_by_key(|(key, _)| *key);
+            renamed
+        };
+        let mut log = self.clone();
+        for (place, record) in self.records.iter().enumerate() {
+            log.records[usize::from(names.txns[place])] = Record {
+                status: record.status,
+                after: record.after.iter().map(txn).collect(),
+                reads: versions(&record.reads),
+                writes: versions(&record.writes),
+            };
+        }
+        for (place, order) in self.installed.iter().enumerate() {
+            let order = order.iter().copied().map(version).collect();
+            log.installed[usize::from(names.keys[place])] = order;
+        }
+        for event in &mut log.events {
+            *event = match *event {
+                Event::Start(t) => Event::Start(txn(t)),
+                Event::Commit(t) => Event::Commit(txn(t)),
+                Event::Abort(t) => Event::Abort(txn(t)),
+                Event::Applied(t, at) => Event::Applied(txn(t), site(at)),
+            };
+        }
+        log
     }
 
     /// The record of a transaction.
@@ -115,12 +220,14 @@ impl Log {
         let record = &mut self.records[txn.index()];
         record.status = Status::Running;
         record.after = after;
+        self.note(Undo::Start(txn));
         self.happened(Event::Start(txn));
     }
 
     pub(crate) fn read(&mut self, txn: Txn, key: Key, version: Version) {
         if self.expect_running(txn, "read") {
-            insert(&mut self.records[txn.index()].reads, key, version);
+            let place = insert(&mut self.records[txn.index()].reads, key, version);
+            self.note(Undo::Read(txn, place));
         }
     }
 
@@ -128,7 +235,8 @@ impl Log {
         if version.is_initial() {
             self.refuse(format!("{txn} wrote the initial version of {key}"));
         } else if self.expect_running(txn, "wrote") {
-            insert(&mut self.records[txn.index()].writes, key, version);
+            let place = insert(&mut self.records[txn.index()].writes, key, version);
+            self.note(Undo::Write(txn, place));
         }
     }
 
@@ -137,6 +245,7 @@ impl Log {
             return;
         }
         self.records[txn.index()].status = status;
+        self.note(Undo::End(txn));
         self.happened(match status {
             Status::Committed => Event::Commit(txn),
             _ => Event::Abort(txn),
@@ -146,6 +255,7 @@ impl Log {
     pub(crate) fn happened(&mut self, event: Event) {
         if self.detail == Detail::Full {
             self.events.push(event);
+            self.note(Undo::Event);
         }
     }
 
@@ -153,11 +263,15 @@ impl Log {
         let versions = &mut self.installed[key.index()];
         if !versions.contains(&version) {
             versions.push(version);
+            self.note(Undo::Install(key));
         }
     }
 
     pub(crate) fn refuse(&mut self, error: String) {
-        self.error.get_or_insert(error);
+        if self.error.is_none() {
+            self.error = Some(error);
+            self.note(Undo::Error);
+        }
     }
 
     fn expect_running(&mut self, txn: Txn, what: &str) -> bool {
@@ -171,7 +285,8 @@ impl Log {
 }
 
 /// Keeps `list` sorted by key, later entries of a key after earlier ones.
-fn insert(list: &mut Vec<(Key, Version)>, key: Key, version: Version) {
+fn insert(list: &mut Vec<(Key, Version)>, key: Key, version: Version) -> usize {
     let place = list.partition_point(|(other, _)| *other <= key);
     list.insert(place, (key, version));
+    place
 }

@@ -26,6 +26,11 @@ struct Multicast {
 }
 
 impl Multicasts {
+    /// Whether there was none.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.sent.is_empty()
+    }
+
     /// A new message to `to`; its number.
     pub(crate) fn send(&mut self, to: SiteSet) -> u8 {
         let mut before = 0;

@@ -123,6 +123,19 @@ pub struct Evidence {
     pub collision_bound: f64,
 }
 
+impl Evidence {
+    /// Adds the counts of final states of another part.
+    pub(crate) fn add_finals(&mut self, other: &Evidence) {
+        self.finals += other.finals;
+        self.finals_two_commits += other.finals_two_commits;
+        self.finals_reads_from += other.finals_reads_from;
+        self.finals_aborts += other.finals_aborts;
+        self.finals_overwrites += other.finals_overwrites;
+        self.finals_concurrent += other.finals_concurrent;
+        self.histories += other.histories;
+    }
+}
+
 /// The answer to one question.
 #[derive(Clone, Debug)]
 pub enum Answer {

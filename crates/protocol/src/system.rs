@@ -8,7 +8,6 @@ use crate::multicast::Multicasts;
 use crate::protocol::Protocol;
 use crate::setup::Setup;
 use serde::{Deserialize, Serialize};
-use std::collections::VecDeque;
 
 /// How a protocol is put to work, besides its setup.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -128,6 +127,20 @@ pub struct Did {
     pub choices: Vec<u8>,
 }
 
+/// What a site reacts to.
+#[derive(Clone, Debug)]
+pub(crate) enum Reaction<M> {
+    Start(Txn),
+    Receive(Site, M),
+    Step(usize),
+    Recover,
+}
+
+/// Whether what `from` sends reaches `to`.
+pub(crate) fn connected(cut: SiteSet, from: Site, to: Site) -> bool {
+    from == to || !cut.contains(from) && !cut.contains(to)
+}
+
 /// A protocol on a setup.
 pub struct System<'a, P: Protocol> {
     /// The protocol.
@@ -218,99 +231,105 @@ impl<P: Protocol> System<'_, P> {
     pub fn apply(&self, state: &mut State<P>, step: Move, choices: &[u8]) -> Did {
         let mut effects = Effects::new();
         effects.choices = choices.iter().map(|outcome| (*outcome, 255)).collect();
+        if let Some((site, reaction)) = self.take(state, step) {
+            let at = &mut state.sites[site.index()];
+            self.react(site, at, &mut state.log, reaction, &mut effects);
+            self.post(state, site, &mut effects);
+        } else {
+            self.fault(state, step);
+        }
+        Did {
+            rules: effects.fired,
+            visible: effects.marks.matter(self.world.detail),
+            widths: effects.choices.iter().map(|choice| choice.1).collect(),
+            choices: effects.choices.iter().map(|choice| choice.0).collect(),
+        }
+    }
+
+    /// Takes what a site reacts to out of the state; nothing, if the move is a fault.
+    fn take(&self, state: &mut State<P>, step: Move) -> Option<(Site, Reaction<P::Message>)> {
         match step {
             Move::Start(session) => {
                 let session = usize::from(session);
-                if let Some(txn) = self.next_txn(state, session) {
-                    state.started[session] += 1;
-                    state.log.start(txn);
-                    effects.visible = true;
-                    let site = self.setup.sessions()[session].site;
-                    self.handle(state, site, &mut effects, |at, context| {
-                        self.protocol.start(at, txn, context);
-                    });
-                    effects.visible = true;
-                }
+                let txn = self.next_txn(state, session)?;
+                state.started[session] += 1;
+                Some((self.setup.sessions()[session].site, Reaction::Start(txn)))
             }
             Move::Deliver(place) => {
                 let packet = state.network.remove(usize::from(place));
                 if let Some(number) = packet.multicast {
                     state.multicasts.deliver(number, packet.to);
                 }
-                self.receive(state, packet, &mut effects);
+                Some((packet.to, Reaction::Receive(packet.from, packet.message)))
             }
-            Move::Step(site, number) => {
-                self.handle(state, site, &mut effects, |at, context| {
-                    self.protocol.step(at, usize::from(number), context);
-                });
-            }
+            Move::Step(site, number) => Some((site, Reaction::Step(number.into()))),
             Move::Recover(site) => {
                 state.down.remove(site);
-                self.handle(state, site, &mut effects, |at, context| {
-                    self.protocol.recover(at, context);
-                });
+                Some((site, Reaction::Recover))
             }
-            fault => self.fault(state, fault),
-        }
-        Did {
-            rules: effects.fired,
-            visible: effects.visible,
-            widths: effects.choices.iter().map(|choice| choice.1).collect(),
-            choices: effects.choices.iter().map(|choice| choice.0).collect(),
+            Move::Lose(_) | Move::Double(_) | Move::Crash(_) | Move::Cut(_) | Move::Heal(_) => None,
         }
     }
 
-    fn receive(
+    /// Runs the handler of a site, then those of the messages that the site sent itself. What it
+    /// sent to others is left in `effects`.
+    pub(crate) fn react(
         &self,
-        state: &mut State<P>,
-        packet: Packet<P::Message>,
-        effects: &mut Effects<P::Message>,
-    ) {
-        self.handle(state, packet.to, effects, |at, context| {
-            self.protocol
-                .receive(at, packet.from, packet.message, context);
-        });
-    }
-
-    /// Runs a handler, then those of the messages the site sent itself.
-    fn handle(
-        &self,
-        state: &mut State<P>,
         site: Site,
+        at: &mut P::Site,
+        log: &mut Log,
+        reaction: Reaction<P::Message>,
         effects: &mut Effects<P::Message>,
-        handler: impl FnOnce(&mut P::Site, &mut Context<'_, P::Message>),
     ) {
+        if let Reaction::Start(txn) = reaction {
+            log.start(txn);
+            effects.marks.ends = true;
+        }
         let mut context = Context {
             setup: self.setup,
             site,
-            log: &mut state.log,
+            log,
             rules: self.protocol.rules(),
             effects,
         };
-        let at = &mut state.sites[site.index()];
-        handler(at, &mut context);
-        let mut own = VecDeque::new();
-        loop {
-            for (to, message) in std::mem::take(&mut context.effects.sent) {
-                if to == site && !self.world.network_to_self {
-                    own.push_back(message);
-                } else if !state.cut.contains(site) && !state.cut.contains(to) || to == site {
-                    state.network.push(Packet {
-                        from: site,
-                        to,
-                        multicast: None,
-                        message,
-                    });
-                }
+        match reaction {
+            Reaction::Start(txn) => self.protocol.start(at, txn, &mut context),
+            Reaction::Receive(from, message) => {
+                self.protocol.receive(at, from, message, &mut context);
             }
-            let Some(message) = own.pop_front() else {
-                break;
-            };
-            self.protocol.receive(at, site, message, &mut context);
+            Reaction::Step(number) => self.protocol.step(at, number, &mut context),
+            Reaction::Recover => self.protocol.recover(at, &mut context),
         }
-        for (to, message) in std::mem::take(&mut effects.multicast) {
-            let number = state.multicasts.send(to);
-            for to in to.iter() {
+        if self.world.network_to_self {
+            return;
+        }
+        // Messages to the site itself are handled in the order sent; handling may send more.
+        let mut place = 0;
+        while place < context.effects.sent.len() {
+            if context.effects.sent[place].0 == site {
+                let (_, message) = context.effects.sent.remove(place);
+                self.protocol.receive(at, site, message, &mut context);
+            } else {
+                place += 1;
+            }
+        }
+    }
+
+    /// Puts what a site sent on its way.
+    fn post(&self, state: &mut State<P>, site: Site, effects: &mut Effects<P::Message>) {
+        for (to, message) in effects.sent.drain(..) {
+            if connected(state.cut, site, to) {
+                state.network.push(Packet {
+                    from: site,
+                    to,
+                    multicast: None,
+                    message,
+                });
+            }
+        }
+        for (sites, message) in effects.multicast.drain(..) {
+            let number = state.multicasts.send(sites);
+            for to in sites.iter() {
                 state.network.push(Packet {
                     from: site,
                     to,
