@@ -18,6 +18,7 @@ macro_rules! name {
 
         impl $name {
             /// The place in a list that has one entry for each.
+            #[inline]
             pub fn index(self) -> usize {
                 usize::from(self.0)
             }
@@ -41,12 +42,14 @@ macro_rules! name {
         }
 
         impl Serialize for $name {
+            #[inline]
             fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
                 to.serialize_newtype_struct($tag, &self.0)
             }
         }
 
         impl<'de> Deserialize<'de> for $name {
+            #[inline]
             fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
                 u8::deserialize(from).map($name)
             }
@@ -61,6 +64,7 @@ macro_rules! name {
             pub const EMPTY: $set = $set(0);
 
             /// Whether nothing is in it.
+            #[inline]
             pub fn is_empty(self) -> bool {
                 self.0 == 0
             }
@@ -71,11 +75,13 @@ macro_rules! name {
             }
 
             /// Whether `one` is in it.
+            #[inline]
             pub fn contains(self, one: $name) -> bool {
                 self.0 & Self::bit(one) != 0
             }
 
             /// Puts `one` in; says whether it was not there.
+            #[inline]
             pub fn insert(&mut self, one: $name) -> bool {
                 let new = !self.contains(one);
                 self.0 |= Self::bit(one);
@@ -83,6 +89,7 @@ macro_rules! name {
             }
 
             /// Takes `one` out; says whether it was there.
+            #[inline]
             pub fn remove(&mut self, one: $name) -> bool {
                 let there = self.contains(one);
                 self.0 &= !Self::bit(one);
@@ -117,6 +124,7 @@ macro_rules! name {
                 })
             }
 
+            #[inline]
             fn bit(one: $name) -> u64 {
                 debug_assert!(one.index() < MOST);
                 1 << (one.0 & 63)
@@ -140,12 +148,14 @@ macro_rules! name {
         }
 
         impl Serialize for $set {
+            #[inline]
             fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
                 to.serialize_newtype_struct(stringify!($set), &self.0)
             }
         }
 
         impl<'de> Deserialize<'de> for $set {
+            #[inline]
             fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
                 u64::deserialize(from).map($set)
             }

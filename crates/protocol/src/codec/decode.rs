@@ -19,6 +19,7 @@ struct Decoder<'a> {
 }
 
 impl<'a> Decoder<'a> {
+    #[inline]
     fn byte(&mut self) -> Result<u8, CodecError> {
         let (first, rest) = self.rest.split_first().ok_or_else(cut_short)?;
         self.rest = rest;
@@ -38,10 +39,12 @@ impl<'a> Decoder<'a> {
         Err(de::Error::custom("a number too long"))
     }
 
+    #[inline]
     fn length(&mut self) -> Result<usize, CodecError> {
         Ok(self.number()? as usize)
     }
 
+    #[inline]
     fn take(&mut self, length: usize) -> Result<&'a [u8], CodecError> {
         if length > self.rest.len() {
             return Err(cut_short());
@@ -51,11 +54,13 @@ impl<'a> Decoder<'a> {
         Ok(taken)
     }
 
+    #[inline]
     fn small<T: TryFrom<u64>>(&mut self) -> Result<T, CodecError> {
         let number = self.number()?;
         T::try_from(number).map_err(|_| de::Error::custom("a number out of range"))
     }
 
+    #[inline]
     fn signed<T: TryFrom<i64>>(&mut self) -> Result<T, CodecError> {
         let number = self.number()?;
         let number = (number >> 1) as i64 ^ -((number & 1) as i64);
@@ -69,7 +74,8 @@ fn cut_short() -> CodecError {
 
 macro_rules! numbers {
     ($($method:ident, $visit:ident, $read:ident);* $(;)?) => {
-        $(fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, CodecError> {
+        $(#[inline]
+        fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, CodecError> {
             visitor.$visit(self.$read()?)
         })*
     };
@@ -93,6 +99,7 @@ impl<'de> Deserializer<'de> for &mut Decoder<'de> {
         Err(de::Error::custom("the bytes do not describe themselves"))
     }
 
+    #[inline]
     fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, CodecError> {
         visitor.visit_bool(self.byte()? != 0)
     }
@@ -131,6 +138,7 @@ impl<'de> Deserializer<'de> for &mut Decoder<'de> {
         self.deserialize_bytes(visitor)
     }
 
+    #[inline]
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, CodecError> {
         match self.byte()? {
             0 => visitor.visit_none(),
@@ -150,6 +158,7 @@ impl<'de> Deserializer<'de> for &mut Decoder<'de> {
         visitor.visit_unit()
     }
 
+    #[inline]
     fn deserialize_newtype_struct<V: Visitor<'de>>(
         self,
         _name: &'static str,
@@ -158,6 +167,7 @@ impl<'de> Deserializer<'de> for &mut Decoder<'de> {
         visitor.visit_newtype_struct(self)
     }
 
+    #[inline]
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, CodecError> {
         let left = self.length()?;
         visitor.visit_seq(Parts {
@@ -166,6 +176,7 @@ impl<'de> Deserializer<'de> for &mut Decoder<'de> {
         })
     }
 
+    #[inline]
     fn deserialize_tuple<V: Visitor<'de>>(
         self,
         left: usize,
@@ -177,6 +188,7 @@ impl<'de> Deserializer<'de> for &mut Decoder<'de> {
         })
     }
 
+    #[inline]
     fn deserialize_tuple_struct<V: Visitor<'de>>(
         self,
         _name: &'static str,
@@ -186,6 +198,7 @@ impl<'de> Deserializer<'de> for &mut Decoder<'de> {
         self.deserialize_tuple(left, visitor)
     }
 
+    #[inline]
     fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, CodecError> {
         let left = self.length()?;
         visitor.visit_map(Parts {
@@ -194,6 +207,7 @@ impl<'de> Deserializer<'de> for &mut Decoder<'de> {
         })
     }
 
+    #[inline]
     fn deserialize_struct<V: Visitor<'de>>(
         self,
         _name: &'static str,
@@ -203,6 +217,7 @@ impl<'de> Deserializer<'de> for &mut Decoder<'de> {
         self.deserialize_tuple(fields.len(), visitor)
     }
 
+    #[inline]
     fn deserialize_enum<V: Visitor<'de>>(
         self,
         _name: &'static str,
@@ -234,6 +249,7 @@ struct Parts<'a, 'de> {
 impl<'de> de::SeqAccess<'de> for Parts<'_, 'de> {
     type Error = CodecError;
 
+    #[inline]
     fn next_element_seed<T: DeserializeSeed<'de>>(
         &mut self,
         seed: T,
@@ -245,6 +261,7 @@ impl<'de> de::SeqAccess<'de> for Parts<'_, 'de> {
         seed.deserialize(&mut *self.decoder).map(Some)
     }
 
+    #[inline]
     fn size_hint(&self) -> Option<usize> {
         // Never more than there are bytes, whatever a wrong length claims.
         Some(self.left.min(self.decoder.rest.len()))
@@ -254,6 +271,7 @@ impl<'de> de::SeqAccess<'de> for Parts<'_, 'de> {
 impl<'de> de::MapAccess<'de> for Parts<'_, 'de> {
     type Error = CodecError;
 
+    #[inline]
     fn next_key_seed<K: DeserializeSeed<'de>>(
         &mut self,
         seed: K,
@@ -261,6 +279,7 @@ impl<'de> de::MapAccess<'de> for Parts<'_, 'de> {
         de::SeqAccess::next_element_seed(self, seed)
     }
 
+    #[inline]
     fn next_value_seed<V: DeserializeSeed<'de>>(
         &mut self,
         seed: V,
@@ -273,6 +292,7 @@ impl<'de> de::EnumAccess<'de> for &mut Decoder<'de> {
     type Error = CodecError;
     type Variant = Self;
 
+    #[inline]
     fn variant_seed<V: DeserializeSeed<'de>>(
         self,
         seed: V,
@@ -286,10 +306,12 @@ impl<'de> de::EnumAccess<'de> for &mut Decoder<'de> {
 impl<'de> de::VariantAccess<'de> for &mut Decoder<'de> {
     type Error = CodecError;
 
+    #[inline]
     fn unit_variant(self) -> Result<(), CodecError> {
         Ok(())
     }
 
+    #[inline]
     fn newtype_variant_seed<T: DeserializeSeed<'de>>(
         self,
         seed: T,
@@ -297,6 +319,7 @@ impl<'de> de::VariantAccess<'de> for &mut Decoder<'de> {
         seed.deserialize(self)
     }
 
+    #[inline]
     fn tuple_variant<V: Visitor<'de>>(
         self,
         length: usize,
@@ -305,6 +328,7 @@ impl<'de> de::VariantAccess<'de> for &mut Decoder<'de> {
         self.deserialize_tuple(length, visitor)
     }
 
+    #[inline]
     fn struct_variant<V: Visitor<'de>>(
         self,
         fields: &'static [&'static str],

@@ -81,6 +81,7 @@ impl<'a, 'b> Serializer for &'b mut Encoder<'a> {
     type SerializeStruct = Self;
     type SerializeStructVariant = Self;
 
+    #[inline]
     fn serialize_bool(self, value: bool) -> Done {
         self.to.push(u8::from(value));
         Ok(())
@@ -103,14 +104,17 @@ impl<'a, 'b> Serializer for &'b mut Encoder<'a> {
         Ok(())
     }
 
+    #[inline]
     fn serialize_u8(self, value: u8) -> Done {
         self.serialize_u64(value.into())
     }
 
+    #[inline]
     fn serialize_u16(self, value: u16) -> Done {
         self.serialize_u64(value.into())
     }
 
+    #[inline]
     fn serialize_u32(self, value: u32) -> Done {
         self.serialize_u64(value.into())
     }
@@ -149,11 +153,13 @@ impl<'a, 'b> Serializer for &'b mut Encoder<'a> {
         Ok(())
     }
 
+    #[inline]
     fn serialize_none(self) -> Done {
         self.to.push(0);
         Ok(())
     }
 
+    #[inline]
     fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Done {
         self.to.push(1);
         value.serialize(self)
@@ -167,6 +173,7 @@ impl<'a, 'b> Serializer for &'b mut Encoder<'a> {
         Ok(())
     }
 
+    #[inline]
     fn serialize_unit_variant(
         self,
         _name: &'static str,
@@ -177,6 +184,7 @@ impl<'a, 'b> Serializer for &'b mut Encoder<'a> {
         Ok(())
     }
 
+    #[inline]
     fn serialize_newtype_struct<T: Serialize + ?Sized>(
         self,
         name: &'static str,
@@ -193,6 +201,7 @@ impl<'a, 'b> Serializer for &'b mut Encoder<'a> {
         })
     }
 
+    #[inline]
     fn serialize_newtype_variant<T: Serialize + ?Sized>(
         self,
         _name: &'static str,
@@ -204,11 +213,13 @@ impl<'a, 'b> Serializer for &'b mut Encoder<'a> {
         value.serialize(self)
     }
 
+    #[inline]
     fn serialize_seq(self, length: Option<usize>) -> Result<Self, CodecError> {
         self.number(known(length)?);
         Ok(self)
     }
 
+    #[inline]
     fn serialize_tuple(self, _length: usize) -> Result<Self, CodecError> {
         Ok(self)
     }
@@ -221,6 +232,7 @@ impl<'a, 'b> Serializer for &'b mut Encoder<'a> {
         Ok(self)
     }
 
+    #[inline]
     fn serialize_tuple_variant(
         self,
         _name: &'static str,
@@ -232,6 +244,7 @@ impl<'a, 'b> Serializer for &'b mut Encoder<'a> {
         Ok(self)
     }
 
+    #[inline]
     fn serialize_map(self, length: Option<usize>) -> Result<MapEncoder<'a, 'b>, CodecError> {
         self.number(known(length)?);
         Ok(MapEncoder {
@@ -241,10 +254,12 @@ impl<'a, 'b> Serializer for &'b mut Encoder<'a> {
         })
     }
 
+    #[inline]
     fn serialize_struct(self, _name: &'static str, _length: usize) -> Result<Self, CodecError> {
         Ok(self)
     }
 
+    #[inline]
     fn serialize_struct_variant(
         self,
         _name: &'static str,
@@ -278,6 +293,7 @@ impl ser::SerializeMap for MapEncoder<'_, '_> {
     type Ok = ();
     type Error = CodecError;
 
+    #[inline]
     fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Done {
         if self.encoder.renaming.is_some() {
             self.starts.push(self.encoder.to.len());
@@ -285,6 +301,7 @@ impl ser::SerializeMap for MapEncoder<'_, '_> {
         key.serialize(&mut *self.encoder)
     }
 
+    #[inline]
     fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Done {
         value.serialize(&mut *self.encoder)
     }
@@ -315,6 +332,7 @@ macro_rules! each_in_order {
             type Ok = ();
             type Error = CodecError;
 
+            #[inline]
             fn $method<T: Serialize + ?Sized>(&mut self, value: &T) -> Done {
                 value.serialize(&mut **self)
             }
@@ -339,6 +357,7 @@ macro_rules! fields_in_order {
             type Ok = ();
             type Error = CodecError;
 
+            #[inline]
             fn serialize_field<T: Serialize + ?Sized>(&mut self, _name: &'static str, value: &T) -> Done {
                 value.serialize(&mut **self)
             }

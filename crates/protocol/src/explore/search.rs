@@ -28,10 +28,13 @@ pub struct Sink<'a> {
     place: u32,
 }
 
+/// A fingerprint, how it was reached, and where its bytes end.
+type Offer = (u64, Link, usize);
+
 /// Successors that were new when a block began.
 #[derive(Default)]
 struct Offers {
-    list: Vec<(u64, Link, usize)>,
+    list: Vec<Offer>,
     bytes: Vec<u8>,
     generated: u64,
 }
@@ -88,24 +91,64 @@ pub fn search<M: Machine>(machine: &M, workers: &mut [M::Worker]) -> Searched {
     }
 }
 
-/// States one after another.
+/// States of a level, one after another, in pieces that are given up as soon as they are expanded.
 #[derive(Default)]
 struct Level {
+    chunks: Vec<Chunk>,
+    spare: Vec<Chunk>,
+    bytes: usize,
+}
+
+#[derive(Default)]
+struct Chunk {
+    /// The number of its first state.
     first: usize,
     bytes: Vec<u8>,
-    ends: Vec<usize>,
+    ends: Vec<u32>,
+}
+
+const CHUNK_BYTES: usize = 1 << 18;
+const SPARE_MAX: usize = 8;
+
+impl Chunk {
+    fn state(&self, place: usize) -> &[u8] {
+        let start = if place == 0 { 0 } else { self.ends[place - 1] };
+        &self.bytes[start as usize..self.ends[place] as usize]
+    }
+
+    fn held(&self) -> usize {
+        self.bytes.capacity() + 4 * self.ends.capacity()
+    }
 }
 
 impl Level {
-    fn state(&self, place: usize) -> &[u8] {
-        let start = if place == 0 { 0 } else { self.ends[place - 1] };
-        &self.bytes[start..self.ends[place]]
+    /// Adds the state with this number; numbers ascend without a gap.
+    fn push(&mut self, number: usize, state: &[u8]) {
+        let full = |chunk: &Chunk| chunk.bytes.len() + state.len() > CHUNK_BYTES;
+        if self.chunks.last().is_none_or(full) {
+            let mut chunk = self.spare.pop().unwrap_or_default();
+            chunk.first = number;
+            chunk.bytes.clear();
+            chunk.ends.clear();
+            if !self.chunks.is_empty() {
+                chunk.bytes.reserve_exact(CHUNK_BYTES);
+            }
+            self.bytes += chunk.held();
+            self.chunks.push(chunk);
+        }
+        if let Some(chunk) = self.chunks.last_mut() {
+            let held = chunk.held();
+            chunk.bytes.extend_from_slice(state);
+            chunk.ends.push(chunk.bytes.len() as u32);
+            self.bytes += chunk.held() - held;
+        }
     }
 
-    fn clear(&mut self, first: usize) {
-        self.first = first;
-        self.bytes.clear();
-        self.ends.clear();
+    /// Gives up a chunk that was taken from the level.
+    fn give_up(&mut self, chunk: Chunk) {
+        if self.spare.len() < SPARE_MAX {
+            self.spare.push(chunk);
+        }
     }
 }
 
@@ -113,7 +156,6 @@ impl Level {
 pub(crate) struct Space {
     seen: Table,
     pub links: Links,
-    level: Level,
     next: Level,
     offers: Vec<Offers>,
     /// States generated, seen before or not.
@@ -129,7 +171,7 @@ pub(crate) struct Space {
 /// Told after every block: states so far, bytes held. Answers whether to go on.
 pub(crate) type Watch<'a> = &'a mut dyn FnMut(u64, u64) -> bool;
 
-const BLOCK: usize = 1 << 13;
+const BLOCK: usize = 64;
 const PARALLEL_MIN: usize = 512;
 
 impl Space {
@@ -137,7 +179,6 @@ impl Space {
         Space {
             seen: Table::new(),
             links: Links::new(),
-            level: Level::default(),
             next: Level::default(),
             offers: Vec::new(),
             generated: 0,
@@ -165,31 +206,39 @@ impl Space {
         let Some(first) = workers.first_mut() else {
             return false;
         };
-        let fingerprint = machine.initial(first, &mut self.level.bytes);
-        self.level.ends.push(self.level.bytes.len());
+        let mut bytes = Vec::new();
+        let fingerprint = machine.initial(first, &mut bytes);
+        self.next.push(0, &bytes);
         self.seen.insert(fingerprint);
         self.links.push(Link {
             parent: 0,
             step: 0,
             choice: 0,
         });
-        while !self.level.ends.is_empty() {
-            let states = self.level.ends.len();
-            let block = if workers.len() > 1 && states >= PARALLEL_MIN {
-                BLOCK
-            } else {
-                64
-            };
-            for start in (0..states).step_by(block) {
-                self.expand(machine, workers, start..states.min(start + block));
-                if !self.merge() || !watch(self.states(), self.bytes_max) {
-                    after_level(workers, self.depth);
-                    return false;
+        while !self.next.chunks.is_empty() {
+            let mut whole = true;
+            let mut chunks = std::mem::take(&mut self.next.chunks).into_iter();
+            self.next.bytes = 0;
+            let mut waiting: usize = chunks.as_slice().iter().map(Chunk::held).sum();
+            while let Some(chunk) = chunks.next() {
+                let states = chunk.ends.len();
+                let block = match workers.len() > 1 && states >= PARALLEL_MIN {
+                    true => states,
+                    false => BLOCK,
+                };
+                for start in (0..states).step_by(block) {
+                    let range = start..states.min(start + block);
+                    self.expand(machine, workers, &chunk, range);
+                    whole &= self.merge(waiting) && watch(self.states(), self.bytes_max);
+                    if !whole {
+                        after_level(workers, self.depth);
+                        return false;
+                    }
                 }
+                waiting -= chunk.held();
+                self.next.give_up(chunk);
             }
             after_level(workers, self.depth);
-            std::mem::swap(&mut self.level, &mut self.next);
-            self.next.clear(self.links.len());
             self.depth += 1;
         }
         true
@@ -198,8 +247,10 @@ impl Space {
     fn reset(&mut self, workers: usize) {
         self.seen.clear();
         self.links.clear();
-        self.level.clear(0);
-        self.next.clear(1);
+        for chunk in std::mem::take(&mut self.next.chunks) {
+            self.next.give_up(chunk);
+        }
+        self.next.bytes = 0;
         self.offers.resize_with(workers, Offers::default);
         self.generated = 0;
         self.depth = 0;
@@ -209,18 +260,19 @@ impl Space {
         &mut self,
         machine: &M,
         workers: &mut [M::Worker],
+        chunk: &Chunk,
         block: std::ops::Range<usize>,
     ) {
-        let (level, seen) = (&self.level, &self.seen);
+        let seen = &self.seen;
         let part = |worker: &mut M::Worker, offers: &mut Offers, range: std::ops::Range<usize>| {
             for at in range {
-                let place = (level.first + at) as u32;
+                let place = (chunk.first + at) as u32;
                 let mut sink = Sink {
                     seen,
                     offers,
                     place,
                 };
-                machine.expand(worker, place, level.state(at), &mut sink);
+                machine.expand(worker, place, chunk.state(at), &mut sink);
             }
         };
         if workers.len() == 1 || block.len() < PARALLEL_MIN {
@@ -238,26 +290,27 @@ impl Space {
         });
     }
 
-    /// Takes in what is new; false if there are more states than can be numbered.
-    fn merge(&mut self) -> bool {
+    /// Takes in what is new; false if there are more states than can be numbered. `waiting` bytes
+    /// are held by what is still to be expanded.
+    fn merge(&mut self, waiting: usize) -> bool {
+        let mut offered = 0;
         for offers in &mut self.offers {
             self.generated += offers.generated;
             let mut start = 0;
             for (fingerprint, link, end) in offers.list.drain(..) {
                 if self.seen.insert(fingerprint) {
+                    self.next.push(self.links.len(), &offers.bytes[start..end]);
                     self.links.push(link);
-                    self.next.bytes.extend_from_slice(&offers.bytes[start..end]);
-                    self.next.ends.push(self.next.bytes.len());
                 }
                 start = end;
             }
             offers.bytes.clear();
             offers.generated = 0;
+            offered += offers.bytes.capacity() + offers.list.capacity() * size_of::<Offer>();
         }
-        let levels = [&self.level, &self.next].into_iter();
-        let levels = levels.map(|level| level.bytes.capacity() + 8 * level.ends.capacity());
-        let bytes = self.seen.bytes() + self.links.bytes() + levels.sum::<usize>() as u64;
+        let states = waiting + self.next.bytes + offered;
+        let bytes = self.seen.bytes() + self.links.bytes() + states as u64;
         self.bytes_max = self.bytes_max.max(bytes);
-        self.links.len() < u32::MAX as usize - BLOCK * 1024
+        self.links.len() < u32::MAX as usize - (1 << 24)
     }
 }
