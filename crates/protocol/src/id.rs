@@ -59,6 +59,7 @@ macro_rules! name {
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
         pub struct $set(u64);
 
+        #[allow(dead_code)] // One kind of set uses what another does not.
         impl $set {
             /// Nothing.
             pub const EMPTY: $set = $set(0);
@@ -122,6 +123,14 @@ macro_rules! name {
                     rest &= rest - 1;
                     Some($name(next as u8))
                 })
+            }
+
+            pub(crate) fn bits(self) -> u64 {
+                self.0
+            }
+
+            pub(crate) fn from_bits(bits: u64) -> Self {
+                $set(bits)
             }
 
             #[inline]

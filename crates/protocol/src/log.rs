@@ -33,6 +33,17 @@ pub struct Record {
     pub writes: Vec<(Key, Version)>,
 }
 
+impl Record {
+    pub(crate) fn waiting() -> Record {
+        Record {
+            status: Status::Waiting,
+            after: TxnSet::EMPTY,
+            reads: Vec::new(),
+            writes: Vec::new(),
+        }
+    }
+}
+
 /// Something that happened, in the one order of the run.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub enum Event {
@@ -100,18 +111,24 @@ enum Undo {
 impl Log {
     /// The log of a run of `setup` in which nothing happened yet.
     pub fn new(setup: &Setup, detail: Detail) -> Log {
-        let record = Record {
-            status: Status::Waiting,
-            after: TxnSet::EMPTY,
-            reads: Vec::new(),
-            writes: Vec::new(),
-        };
+        let records = setup.txns().map(|_| Record::waiting()).collect();
+        let installed = setup.keys().map(|_| Vec::new()).collect();
+        Log::from_parts(detail, records, installed, Vec::new(), None)
+    }
+
+    pub(crate) fn from_parts(
+        detail: Detail,
+        records: Vec<Record>,
+        installed: Vec<Vec<Version>>,
+        events: Vec<Event>,
+        error: Option<String>,
+    ) -> Log {
         Log {
             detail,
-            records: setup.txns().map(|_| record.clone()).collect(),
-            installed: setup.keys().map(|_| Vec::new()).collect(),
-            events: Vec::new(),
-            error: None,
+            records,
+            installed,
+            events,
+            error,
             journal: Journal(None),
         }
     }

@@ -11,9 +11,8 @@
 
 use super::finals::Finals;
 use super::hash::finish;
-use super::parts::{
-    Parts, encode_rest, encode_rest_plain, ordered_sum, packet_hash, rest_hash, site_hash,
-};
+use super::parts::{Parts, ordered_sum, packet_hash, rest_hash, site_hash};
+use super::rest::{encode_log, encode_rest};
 use super::search::{Machine, Sink};
 use crate::codec::{CodecError, Renaming, encode};
 use crate::context::Effects;
@@ -45,6 +44,9 @@ pub(crate) struct Worker<P: Protocol> {
     packets: Vec<u8>,
     packet_ends: Vec<usize>,
     other: Vec<u8>,
+    /// The state expanded last, and its bytes.
+    state: Option<State<P>>,
+    last: Vec<u8>,
 }
 
 #[derive(Default)]
@@ -56,6 +58,12 @@ struct Sums {
 }
 
 impl<P: Protocol> Worker<P> {
+    /// Forgets what was particular to a setup.
+    pub fn next_setup(&mut self) {
+        self.finals.next_setup();
+        self.state = None;
+    }
+
     pub fn new(finals: Finals) -> Self {
         Worker {
             finals,
@@ -68,6 +76,8 @@ impl<P: Protocol> Worker<P> {
             packets: Vec::new(),
             packet_ends: Vec::new(),
             other: Vec::new(),
+            state: None,
+            last: Vec::new(),
         }
     }
 }
@@ -95,10 +105,26 @@ impl<P: Protocol> Machine for Expander<'_, P> {
     }
 
     fn expand(&self, worker: &mut Worker<P>, place: u32, bytes: &[u8], sink: &mut Sink<'_>) {
-        let parts = Parts::of(bytes, self.system.setup.sites().count());
-        let done = parts
-            .decode()
-            .and_then(|mut state| self.expand_state(worker, place, &mut state, &parts, sink));
+        let sites = self.system.setup.sites().count();
+        let parts = Parts::of(bytes, sites);
+        let mut last = std::mem::take(&mut worker.last);
+        let done = match worker.state.take() {
+            Some(state) => Ok(state),
+            None => {
+                let state = self.system.initial();
+                last.clear();
+                self.write_whole(&state, &mut last).map(|()| state)
+            }
+        };
+        let done = done.and_then(|mut state| {
+            parts.decode(&mut state, &Parts::of(&last, sites))?;
+            self.expand_state(worker, place, &mut state, &parts, sink)?;
+            worker.state = Some(state);
+            Ok(())
+        });
+        worker.last = last;
+        worker.last.clear();
+        worker.last.extend_from_slice(bytes);
         if let Err(error) = done {
             worker
                 .finals
@@ -120,7 +146,7 @@ impl<P: Protocol> Expander<'_, P> {
         self.system.moves(state, &mut moves);
         if moves.is_empty() {
             worker.other.clear();
-            encode(&state.log, None, &mut worker.other)?;
+            encode_log(&state.log, &mut worker.other);
             let key = rest_hash(&worker.other);
             worker.finals.see(self.system.setup, place, &state.log, key);
         } else {
@@ -394,10 +420,7 @@ impl<P: Protocol> Expander<'_, P> {
                 &mut worker.other
             };
             to.clear();
-            match names {
-                None => encode_rest_plain(state, to)?,
-                Some(_) => encode_rest(state, names, to)?,
-            }
+            encode_rest(state, names, to)?;
             sum = sum.wrapping_sub(sums.rest).wrapping_add(rest_hash(to));
         }
         Ok(sum)
@@ -507,7 +530,7 @@ impl<P: Protocol> Expander<'_, P> {
         for packet in &state.network {
             packets.push(bytes(&|to| encode(packet, None, to))?);
         }
-        let rest = bytes(&|to| encode_rest_plain(state, to))?;
+        let rest = bytes(&|to| encode_rest(state, None, to))?;
         let too_long = |part: &Vec<u8>| part.len() > usize::from(u16::MAX);
         if sites.iter().chain(&packets).chain([&rest]).any(too_long) {
             return Err(serde::ser::Error::custom("a part of over 65535 bytes"));

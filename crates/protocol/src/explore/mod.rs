@@ -9,6 +9,7 @@ mod expand;
 mod finals;
 mod hash;
 mod parts;
+mod rest;
 mod search;
 mod symmetry;
 mod table;
@@ -222,7 +223,7 @@ impl<'a, P: Protocol> Exploration<'a, P> {
             }
         }
         for worker in workers {
-            worker.finals.next_setup();
+            worker.next_setup();
         }
         let evidence = &mut found.evidence;
         evidence.setups += 1;

@@ -3,15 +3,12 @@
 //! The fingerprint of a state is made from the sum of its parts' fingerprints, so a successor
 //! costs only the parts that changed, and the order of packets does not matter.
 
-use crate::codec::{CodecError, Renaming, decode, encode};
+use crate::codec::{CodecError, Renaming, decode};
 use crate::explore::hash::hash;
-use crate::fault::Spent;
-use crate::id::{Site, SiteSet};
-use crate::log::Log;
-use crate::multicast::Multicasts;
+use crate::explore::rest::decode_rest;
+use crate::id::Site;
 use crate::protocol::Protocol;
-use crate::system::{Packet, State};
-use serde::{Deserialize, Serialize};
+use crate::system::State;
 
 /// The bytes of each part.
 pub(crate) struct Parts<'a> {
@@ -57,87 +54,31 @@ impl<'a> Parts<'a> {
         packets.for_each(|part| to.extend(part));
     }
 
-    /// The state.
-    pub fn decode<P: Protocol>(&self) -> Result<State<P>, CodecError> {
-        let sites: Result<Vec<P::Site>, CodecError> =
-            self.sites.iter().map(|part| decode(part)).collect();
-        let network: Result<Vec<Packet<P::Message>>, CodecError> =
-            self.packets.iter().map(|part| decode(part)).collect();
-        let rest: Rest = decode(self.rest)?;
-        Ok(State {
-            sites: sites?,
-            network: network?,
-            started: rest.started,
-            log: rest.log,
-            multicasts: rest.multicasts,
-            spent: rest.spent,
-            down: rest.down,
-            cut: rest.cut,
-        })
-    }
-}
-
-/// Everything of a state that is not a site or a packet.
-#[derive(Deserialize)]
-struct Rest {
-    started: Vec<u8>,
-    log: Log,
-    multicasts: Multicasts,
-    spent: Spent,
-    down: SiteSet,
-    cut: SiteSet,
-}
-
-#[derive(Serialize)]
-struct RestRef<'a> {
-    started: &'a [u8],
-    log: &'a Log,
-    multicasts: &'a Multicasts,
-    spent: Spent,
-    down: SiteSet,
-    cut: SiteSet,
-}
-
-/// Appends the rest of a state, with its names changed.
-pub(crate) fn encode_rest<P: Protocol>(
-    state: &State<P>,
-    names: Option<&Renaming>,
-    to: &mut Vec<u8>,
-) -> Result<(), CodecError> {
-    let (mut started, mut log) = (&state.started[..], &state.log);
-    let (started_renamed, log_renamed);
-    if let Some(names) = names {
-        let mut renamed = vec![0; started.len()];
-        for (from, to) in names.sessions.iter().enumerate() {
-            renamed[usize::from(*to)] = started[from];
+    /// Makes `state`, whose parts are `before`, the state of these parts. What is the same stays:
+    /// neighbours in a level differ in little.
+    pub fn decode<P: Protocol>(
+        &self,
+        state: &mut State<P>,
+        before: &Parts<'_>,
+    ) -> Result<(), CodecError> {
+        for (place, part) in self.sites.iter().enumerate() {
+            if before.sites[place] != *part {
+                state.sites[place] = decode(part)?;
+            }
         }
-        started_renamed = renamed;
-        log_renamed = log.renamed(names);
-        (started, log) = (&started_renamed, &log_renamed);
+        state.network.truncate(self.packets.len());
+        for (place, part) in self.packets.iter().enumerate() {
+            if place == state.network.len() {
+                state.network.push(decode(part)?);
+            } else if before.packets[place] != *part {
+                state.network[place] = decode(part)?;
+            }
+        }
+        if before.rest != self.rest {
+            decode_rest(self.rest, state)?;
+        }
+        Ok(())
     }
-    // The log is renamed already; the sets of the others are not.
-    encode(&(started, log), None, to)?;
-    encode(
-        &(&state.multicasts, state.spent, state.down, state.cut),
-        names,
-        to,
-    )
-}
-
-/// Appends the rest of a state as it is.
-pub(crate) fn encode_rest_plain<P: Protocol>(
-    state: &State<P>,
-    to: &mut Vec<u8>,
-) -> Result<(), CodecError> {
-    let rest = RestRef {
-        started: &state.started,
-        log: &state.log,
-        multicasts: &state.multicasts,
-        spent: state.spent,
-        down: state.down,
-        cut: state.cut,
-    };
-    encode(&rest, None, to)
 }
 
 const SITE: u64 = 1 << 32;
