@@ -25,7 +25,7 @@ pub use explore::{Machine, Searched, Sink, explore, fingerprint, search};
 pub use fault::Faults;
 pub use id::{Key, KeySet, MOST, Site, SiteSet, Txn, TxnSet, Version};
 pub use log::{Detail, Event, Log, Record, Status};
-pub use property::to_history;
+pub use property::{Judge, UnknownProperty, applicable, malformed, to_history, vacuous};
 pub use protocol::{Input, Protocol, Symmetry, VersionOrder};
 pub use question::{
     Answer, Counterexample, Evidence, Form, Outcome, Progress, Property, Question, Request, Stuck,

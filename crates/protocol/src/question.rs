@@ -109,6 +109,22 @@ pub struct Evidence {
     /// Final states in which two committed transactions ran at the same time. Counted only where
     /// time is recorded.
     pub finals_concurrent: u64,
+    /// Final states in which a committed transaction read two keys that another committed one had
+    /// written both of: it could have seen half of that one.
+    pub finals_read_together: u64,
+    /// Final states in which two committed transactions read and wrote the same key.
+    pub finals_updates: u64,
+    /// Final states in which a committed transaction read a key of which another committed one
+    /// wrote another version.
+    pub finals_read_write: u64,
+    /// Final states in which a committed transaction began after another one had committed.
+    /// Counted only where time is recorded.
+    pub finals_real_time: u64,
+    /// Final states with two committed transactions in one session.
+    pub finals_sessions: u64,
+    /// Final states in which a committed transaction became visible at a site that is not its
+    /// proxy. Counted only where all events are recorded.
+    pub finals_applied: u64,
     /// Different histories among the final states.
     pub histories: u64,
     /// The longest run, in steps.
@@ -121,19 +137,6 @@ pub struct Evidence {
     pub bytes: u64,
     /// Upper bound of the probability that two states were mistaken for one.
     pub collision_bound: f64,
-}
-
-impl Evidence {
-    /// Adds the counts of final states of another part.
-    pub(crate) fn add_finals(&mut self, other: &Evidence) {
-        self.finals += other.finals;
-        self.finals_two_commits += other.finals_two_commits;
-        self.finals_reads_from += other.finals_reads_from;
-        self.finals_aborts += other.finals_aborts;
-        self.finals_overwrites += other.finals_overwrites;
-        self.finals_concurrent += other.finals_concurrent;
-        self.histories += other.histories;
-    }
 }
 
 /// The answer to one question.

@@ -1,8 +1,7 @@
 //! What one thread makes of the final states it meets.
 
-use crate::id::{Key, Version};
-use crate::log::{Log, Status};
-use crate::property;
+use crate::log::Log;
+use crate::property::{Judge, malformed};
 use crate::protocol::VersionOrder;
 use crate::question::{Evidence, Question};
 use crate::setup::Setup;
@@ -10,9 +9,8 @@ use rustc_hash::FxHashMap;
 
 /// The final states of a part of a search, as far as anybody asks.
 pub(crate) struct Finals {
-    questions: Vec<Question>,
-    order: VersionOrder,
-    sessions: bool,
+    /// Remembers verdicts by history, for all setups.
+    pub judge: Judge,
     /// Which questions each log met in this setup answers with no.
     judged: FxHashMap<u64, u64>,
     /// Counters of final states; the rest is filled in at the end.
@@ -30,9 +28,7 @@ pub(crate) struct Finals {
 impl Finals {
     pub fn new(questions: &[Question], order: VersionOrder, sessions: bool) -> Finals {
         Finals {
-            questions: questions.to_vec(),
-            order,
-            sessions,
+            judge: Judge::new(questions, order, sessions),
             judged: FxHashMap::default(),
             evidence: Evidence::default(),
             violated: vec![None; questions.len()],
@@ -49,7 +45,6 @@ impl Finals {
 
     /// Forgets what was particular to a setup.
     pub fn next_setup(&mut self) {
-        self.evidence.histories += self.judged.len() as u64;
         self.judged.clear();
         self.violated.fill(None);
         self.stuck = None;
@@ -65,11 +60,11 @@ impl Finals {
 
     /// Judges a final state; `key` tells its log from others of the setup.
     pub fn see(&mut self, setup: &Setup, place: u32, log: &Log, key: u64) {
-        if let Some(error) = log.error.clone().or_else(|| thin_air(log)) {
+        if let Some(error) = log.error.clone().or_else(|| malformed(log)) {
             self.wrong(place, &error);
             return;
         }
-        count(&mut self.evidence, log);
+        self.evidence.count(setup, log);
         if log.ended().len() < log.records.len() {
             self.stuck_count += 1;
             self.stuck = self.stuck.or(Some(place));
@@ -77,8 +72,7 @@ impl Finals {
         let violated = match self.judged.get(&key) {
             Some(violated) => *violated,
             None => {
-                let found =
-                    property::violated(setup, log, self.order, self.sessions, &self.questions);
+                let found = self.judge.violated(setup, log);
                 self.judged.insert(key, found);
                 found
             }
@@ -89,32 +83,4 @@ impl Finals {
             }
         }
     }
-}
-
-/// A version that was read and that nobody wrote.
-fn thin_air(log: &Log) -> Option<String> {
-    let written = |key: Key, version: Version| {
-        let mut records = log.records.iter();
-        version.is_initial() || records.any(|record| record.writes.contains(&(key, version)))
-    };
-    let reads = log.records.iter().flat_map(|record| &record.reads);
-    let mut wrong = reads.filter(|(key, version)| !written(*key, *version));
-    wrong
-        .next()
-        .map(|(key, version)| format!("version {version} of {key} was read, and nobody wrote it"))
-}
-
-fn count(evidence: &mut Evidence, log: &Log) {
-    evidence.finals += 1;
-    let committed: Vec<_> = log.with(Status::Committed).collect();
-    evidence.finals_two_commits += u64::from(committed.len() >= 2);
-    evidence.finals_aborts += u64::from(log.with(Status::Aborted).next().is_some());
-    let reads_from = committed.iter().any(|reader| {
-        committed.iter().any(|writer| {
-            let reads = &log.record(*reader).reads;
-            let mut writes = log.record(*writer).writes.iter();
-            reader != writer && writes.any(|write| reads.contains(write))
-        })
-    });
-    evidence.finals_reads_from += u64::from(reads_from);
 }

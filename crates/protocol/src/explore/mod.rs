@@ -14,10 +14,11 @@ mod search;
 mod symmetry;
 mod table;
 
-use crate::property;
+use crate::property::{self, Judge};
 use crate::protocol::{Protocol, Symmetry};
 use crate::question::{
-    Answer, Counterexample, Evidence, Form, Outcome, Progress, Question, Request, Stuck, detail,
+    Answer, Counterexample, Evidence, Form, Outcome, Progress, Property, Question, Request, Stuck,
+    detail,
 };
 use crate::setup::Setup;
 use crate::system::{Action, State, System, World, next_choices};
@@ -26,6 +27,7 @@ pub use search::{Machine, Searched, Sink, search};
 
 use expand::{Expander, Worker};
 use finals::Finals;
+use history::Level;
 use search::Space;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -58,6 +60,8 @@ struct Found {
     evidence: Evidence,
     fired: u64,
     stopped: Option<String>,
+    /// What all threads know of histories.
+    judge: Option<Judge>,
 }
 
 /// Explores all runs of all `setups`, which stand for `raw` ones.
@@ -265,12 +269,15 @@ impl<'a, P: Protocol> Exploration<'a, P> {
             found.fired |= worker.fired;
             found.stuck_count += worker.finals.stuck_count;
             found.evidence.add_finals(&worker.finals.evidence);
+            absorb(&mut found.judge, Some(worker.finals.judge));
         }
     }
 
     fn outcome(&self, mut found: Found) -> Outcome {
         let evidence = &mut found.evidence;
         evidence.exhausted = found.stopped.is_none() && found.error.is_none();
+        let judge = found.judge.as_ref();
+        evidence.histories = judge.map_or(0, Judge::histories) as u64;
         evidence.bytes = self.bytes.load(Ordering::Relaxed);
         let rules = self.protocol.rules().iter().enumerate();
         let never = rules.filter(|(place, _)| found.fired & (1 << place) == 0);
@@ -282,7 +289,7 @@ impl<'a, P: Protocol> Exploration<'a, P> {
                     Answer::Violated(Box::new(self.run(shortest, Some(*question))))
                 }
                 (None, Some(why)) => Answer::Unknown(why.clone()),
-                (None, None) => Answer::Holds,
+                (None, None) => self.held(*question, &found),
             };
             answers.push((*question, answer));
         }
@@ -306,6 +313,21 @@ impl<'a, P: Protocol> Exploration<'a, P> {
         }
     }
 
+    /// The answer to a question that no final state violates.
+    fn held(&self, question: Question, found: &Found) -> Answer {
+        let evidence = &found.evidence;
+        let judge = found.judge.as_ref();
+        if let Some(why) = judge.and_then(Judge::undecided) {
+            Answer::Unknown(why.to_string())
+        } else if !property::applicable(question, evidence) {
+            Answer::Unknown("not applicable".to_string())
+        } else if let Some(why) = property::vacuous(question.property, evidence) {
+            Answer::Vacuous(why)
+        } else {
+            Answer::Holds
+        }
+    }
+
     /// Replays a run on the model without reductions.
     fn run(&self, shortest: &Shortest, question: Option<Question>) -> Counterexample {
         let setup = &self.setups[shortest.setup];
@@ -320,20 +342,28 @@ impl<'a, P: Protocol> Exploration<'a, P> {
             trace.push(Action { step, choices });
             state = next;
         }
-        let order = self.protocol.version_order();
-        let sessions = self.request.sessions;
-        let anomalies = question
-            .map(|question| property::explain(setup, &state.log, order, sessions, question));
+        let judge = Judge::new(
+            &self.request.questions,
+            self.protocol.version_order(),
+            self.request.sessions,
+        );
+        let (anomalies, explanation) = question
+            .map(|question| judge.explain(setup, &state.log, question))
+            .unwrap_or_default();
+        let judged = question.map_or(WHOLE, |question| question.property);
         Counterexample {
-            history: property::to_history(setup, &state.log, order, sessions),
+            history: judge.history(setup, &state.log, judged),
             setup: setup.clone(),
             trace,
             log: state.log,
-            anomalies: anomalies.unwrap_or_default(),
-            explanation: String::new(),
+            anomalies,
+            explanation,
         }
     }
 }
+
+/// A property that is about all transactions.
+const WHOLE: Property = Property::Level(Level::Serializable);
 
 /// The successor by the `number`-th outcome of a move's choices.
 fn nth_choice<P: Protocol>(
@@ -400,4 +430,13 @@ fn merge(all: &mut Found, other: Found) {
     all.evidence.collision_bound += other.evidence.collision_bound;
     all.evidence.depth = all.evidence.depth.max(other.evidence.depth);
     all.evidence.add_finals(&other.evidence);
+    absorb(&mut all.judge, other.judge);
+}
+
+fn absorb(all: &mut Option<Judge>, other: Option<Judge>) {
+    match (all.as_mut(), other) {
+        (Some(all), Some(other)) => all.absorb(other),
+        (None, other) => *all = other,
+        (Some(_), None) => {}
+    }
 }

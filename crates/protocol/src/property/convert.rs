@@ -11,13 +11,25 @@ use crate::setup::{Op as Planned, Setup};
 use history::{Builder, History, Interval, Op, OpKind, Status, Value, ValueCode};
 
 /// The history that a log records. With `sessions`, transactions of a session are in one session;
-/// without, each is alone in its own.
+/// without, each is alone in its own. Transactions are labelled with their numbers, from 1.
 pub fn to_history(setup: &Setup, log: &Log, order: VersionOrder, sessions: bool) -> History {
+    history_of(setup, log, order, sessions, |_| true)
+}
+
+/// The same, of some transactions only.
+pub(super) fn history_of(
+    setup: &Setup,
+    log: &Log,
+    order: VersionOrder,
+    sessions: bool,
+    wanted: impl Fn(&Record) -> bool,
+) -> History {
     let orders: Vec<Vec<Version>> = setup.keys().map(|key| versions(log, order, key)).collect();
     let mut builder = Builder::new();
+    let mut ops = Vec::new();
     for txn in setup.txns() {
         let record = log.record(txn);
-        if record.status == Ended::Waiting {
+        if record.status == Ended::Waiting || !wanted(record) {
             continue;
         }
         let session = if sessions {
@@ -27,7 +39,8 @@ pub fn to_history(setup: &Setup, log: &Log, order: VersionOrder, sessions: bool)
         };
         let session = builder.session(session as i64);
         let ops_start = builder.ops.len();
-        for (kind, key, version) in operations(setup, txn, record) {
+        operations(setup, txn, record, &mut ops);
+        for &(kind, key, version) in &ops {
             let op = Op {
                 kind,
                 key: builder.key(&Value::Text(key.to_string().into())),
@@ -45,58 +58,81 @@ pub fn to_history(setup: &Setup, log: &Log, order: VersionOrder, sessions: bool)
         };
         let interval = (log.detail != Detail::Untimed).then(|| interval(log, txn));
         builder
-            .end_txn(session, txn.0.into(), status, interval, ops_start)
+            .end_txn(session, u64::from(txn.0) + 1, status, interval, ops_start)
             .expect("a setup has few transactions");
     }
     builder.finish()
 }
 
-/// What a transaction did, in the order of its program.
-fn operations(setup: &Setup, txn: Txn, record: &Record) -> Vec<(OpKind, Key, Version)> {
-    let mut reads = record.reads.clone();
-    let mut writes = record.writes.clone();
-    let take = |list: &mut Vec<(Key, Version)>, key: Key| {
-        let place = list.iter().position(|(other, _)| *other == key)?;
-        Some(list.remove(place).1)
-    };
-    let mut ops = Vec::new();
+/// What a transaction did, in the order of its program. What the program does not say is a read
+/// that a model makes before it writes: it stands before the first write of the key, or at the end
+/// if there is none.
+pub(super) fn operations(
+    setup: &Setup,
+    txn: Txn,
+    record: &Record,
+    ops: &mut Vec<(OpKind, Key, Version)>,
+) {
+    ops.clear();
+    let (mut read, mut written) = (0u64, 0u64);
     for op in setup.ops(txn) {
-        let (kind, version) = match op {
-            Planned::Read(key) => (OpKind::Read, take(&mut reads, *key)),
-            Planned::Write(key) => (OpKind::Write, take(&mut writes, *key)),
+        let (kind, list, used) = match op {
+            Planned::Read(_) => (OpKind::Read, &record.reads, &mut read),
+            Planned::Write(_) => (OpKind::Write, &record.writes, &mut written),
         };
-        ops.extend(version.map(|version| (kind, op.key(), version)));
+        let unused = |place: &usize| list[*place].0 == op.key() && *used & bit(*place) == 0;
+        if let Some(place) = (0..list.len()).find(unused) {
+            *used |= bit(place);
+            ops.push((kind, op.key(), list[place].1));
+        }
     }
-    // What the program does not say: a model that reads before it writes, or writes once for all.
-    ops.extend(
-        reads
-            .into_iter()
-            .map(|(key, version)| (OpKind::Read, key, version)),
-    );
-    ops.extend(
-        writes
-            .into_iter()
-            .map(|(key, version)| (OpKind::Write, key, version)),
-    );
-    ops
+    for (place, (key, version)) in record.writes.iter().enumerate() {
+        if written & bit(place) == 0 {
+            ops.push((OpKind::Write, *key, *version));
+        }
+    }
+    for (place, (key, version)) in record.reads.iter().enumerate() {
+        if read & bit(place) == 0 {
+            let first_write =
+                |(kind, other, _): &(OpKind, Key, Version)| *kind == OpKind::Write && other == key;
+            let at = ops.iter().position(first_write).unwrap_or(ops.len());
+            ops.insert(at, (OpKind::Read, *key, *version));
+        }
+    }
+}
+
+/// A transaction has few operations; those beyond 64 of a kind share a bit.
+fn bit(place: usize) -> u64 {
+    1 << (place & 63)
+}
+
+/// Who wrote a version, and how many versions of the key it wrote before. A transaction that
+/// committed goes first, as a version may be named again after an abort.
+pub(super) fn writer(log: &Log, key: Key, version: Version) -> Option<(usize, usize)> {
+    let mut found: Option<(usize, usize)> = None;
+    for (txn, record) in log.records.iter().enumerate() {
+        let mut own = record.writes.iter().filter(|(other, _)| *other == key);
+        if let Some(place) = own.position(|(_, other)| *other == version)
+            && (found.is_none() || record.status == Ended::Committed)
+        {
+            found = Some((txn, place));
+        }
+    }
+    found
 }
 
 fn value(builder: &mut Builder, log: &Log, key: Key, version: Version) -> ValueCode {
     if version.is_initial() {
         return ValueCode::NIL;
     }
-    let number = log.records.iter().enumerate().find_map(|(txn, record)| {
-        let mut own = record.writes.iter().filter(|(other, _)| *other == key);
-        let place = own.position(|(_, other)| *other == version)?;
-        Some(txn + 1 + 100 * place)
-    });
+    let number = writer(log, key, version).map(|(txn, place)| txn + 1 + 100 * place);
     // Nobody wrote it, which the exploration reports as an error of the model.
-    let number = number.unwrap_or(10_000 + usize::from(version.number));
+    let number = number.unwrap_or(10_000_000 + usize::from(version.number));
     builder.value(&Value::Int(number as i128))
 }
 
 /// The committed versions of a key in the order of the protocol.
-fn versions(log: &Log, order: VersionOrder, key: Key) -> Vec<Version> {
+pub(super) fn versions(log: &Log, order: VersionOrder, key: Key) -> Vec<Version> {
     let committed = log
         .records
         .iter()
@@ -104,18 +140,15 @@ fn versions(log: &Log, order: VersionOrder, key: Key) -> Vec<Version> {
         .flat_map(|record| &record.writes)
         .filter(|(other, _)| *other == key)
         .map(|(_, version)| *version);
+    let mut all: Vec<Version> = committed.collect();
     match order {
         VersionOrder::Compared => {
-            let mut all: Vec<Version> = committed.collect();
             all.sort();
             all
         }
         VersionOrder::Installed => {
-            let committed: Vec<Version> = committed.collect();
             let installed = log.installed[key.index()].iter().copied();
-            installed
-                .filter(|version| committed.contains(version))
-                .collect()
+            installed.filter(|version| all.contains(version)).collect()
         }
     }
 }
