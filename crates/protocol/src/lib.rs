@@ -4,6 +4,7 @@
 //! A protocol is a [`Protocol`]: handlers that say what a site does when something reaches it. The
 //! framework plays the network and the clients, records what happens ([`Log`]), and explores.
 
+mod bounds;
 mod catalogue;
 mod codec;
 mod context;
@@ -18,7 +19,9 @@ mod protocol;
 mod question;
 mod setup;
 mod system;
+mod workloads;
 
+pub use bounds::{Bounds, Mix, Placement, Sessions, Setups, Shape, TooMany};
 pub use catalogue::{Entry, Model, Mutant, catalogue};
 pub use context::Context;
 pub use explore::{Machine, Searched, Sink, explore, fingerprint, search};
@@ -33,3 +36,4 @@ pub use question::{
 };
 pub use setup::{Op, Session, Setup, shape};
 pub use system::{Action, Did, Move, Packet, State, System, World};
+pub use workloads::separating;

@@ -1,0 +1,116 @@
+//! Small setups that tell the levels apart: in each, a protocol that is too weak for a level shows
+//! it. Two sites, two keys, each at one site or at both.
+
+use crate::id::{Key, Site};
+use crate::setup::{Op, Session, Setup};
+
+const X: Key = Key(0);
+const Y: Key = Key(1);
+
+fn r(key: Key) -> Op {
+    Op::Read(key)
+}
+
+fn w(key: Key) -> Op {
+    Op::Write(key)
+}
+
+/// A session: its site and its transactions.
+type Planned = (u8, Vec<Vec<Op>>);
+
+/// What is asked of whom, by name. The first number is the site, 0 or 1; X belongs to site 0 and Y
+/// to site 1.
+fn planned() -> Vec<(&'static str, Vec<Planned>)> {
+    let update = || vec![r(X), w(X)];
+    vec![
+        // Read atomic: somebody sees half of a transaction.
+        (
+            "fractured-read",
+            vec![(0, vec![vec![w(X), w(Y)]]), (1, vec![vec![r(X), r(Y)]])],
+        ),
+        // Cursor stability: both read the same version and overwrite it.
+        (
+            "lost-update",
+            vec![(0, vec![update()]), (1, vec![update()])],
+        ),
+        // The same, by one client that is far from the key.
+        ("lost-update-far", vec![(1, vec![update(), update()])]),
+        // Snapshot isolation: two readers see two writes in opposite orders.
+        (
+            "long-fork",
+            vec![
+                (0, vec![vec![w(X)]]),
+                (1, vec![vec![w(Y)]]),
+                (0, vec![vec![r(X), r(Y)]]),
+                (1, vec![vec![r(Y), r(X)]]),
+            ],
+        ),
+        // Serializability: each overwrites what the other read.
+        (
+            "write-skew",
+            vec![
+                (0, vec![vec![r(X), r(Y), w(X)]]),
+                (1, vec![vec![r(X), r(Y), w(Y)]]),
+            ],
+        ),
+        // Strict serializability: a read that begins after a write ended does not see it.
+        (
+            "stale-read",
+            vec![(0, vec![vec![w(X)]]), (1, vec![vec![r(X)]])],
+        ),
+        // PSI over NMSI: a session does not see what it saw before.
+        (
+            "non-monotonic-reads",
+            vec![(0, vec![vec![w(X)]]), (1, vec![vec![r(X)], vec![r(X)]])],
+        ),
+        // Commit causality: what one site does one after the other is seen in reverse.
+        (
+            "reverse-order",
+            vec![
+                (0, vec![vec![w(X)], vec![w(Y)]]),
+                (1, vec![vec![r(Y), r(X)]]),
+            ],
+        ),
+        // Causality: somebody sees an answer without the question.
+        (
+            "causality",
+            vec![
+                (0, vec![vec![w(X)]]),
+                (1, vec![vec![r(X), w(Y)]]),
+                (0, vec![vec![r(Y), r(X)]]),
+            ],
+        ),
+        // Read committed: somebody sees what is taken back.
+        (
+            "dirty-read",
+            vec![
+                (0, vec![vec![r(X), w(X), w(Y)]]),
+                (1, vec![vec![r(Y), w(X)]]),
+                (1, vec![vec![r(X), r(Y)]]),
+            ],
+        ),
+    ]
+}
+
+/// The workloads by name, with each key at one site (`…/1`) and at both (`…/2`).
+pub fn separating() -> Vec<(String, Setup)> {
+    let mut all = Vec::new();
+    for (name, sessions) in planned() {
+        let sessions: Vec<Session> = sessions
+            .into_iter()
+            .map(|(site, txns)| Session {
+                site: Site(site),
+                txns,
+            })
+            .collect();
+        let placements = [
+            vec![vec![Site(0)], vec![Site(1)]],
+            vec![vec![Site(0), Site(1)], vec![Site(1), Site(0)]],
+        ];
+        for (replicas, placement) in placements.into_iter().enumerate() {
+            let setup = Setup::new(2, placement, sessions.clone()).expect("two sites, two keys");
+            all.push((format!("{name}/{}", replicas + 1), setup));
+        }
+    }
+    all
+}
