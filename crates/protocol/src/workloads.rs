@@ -22,41 +22,39 @@ type Planned = (u8, Vec<Vec<Op>>);
 /// to site 1.
 fn planned() -> Vec<(&'static str, Vec<Planned>)> {
     let update = || vec![r(X), w(X)];
+    let alone = |site: u8, txn: Vec<Op>| (site, vec![txn]);
     vec![
         // Read atomic: somebody sees half of a transaction.
         (
             "fractured-read",
-            vec![(0, vec![vec![w(X), w(Y)]]), (1, vec![vec![r(X), r(Y)]])],
+            vec![alone(0, vec![w(X), w(Y)]), alone(1, vec![r(X), r(Y)])],
         ),
         // Cursor stability: both read the same version and overwrite it.
-        (
-            "lost-update",
-            vec![(0, vec![update()]), (1, vec![update()])],
-        ),
+        ("lost-update", vec![alone(0, update()), alone(1, update())]),
         // The same, by one client that is far from the key.
         ("lost-update-far", vec![(1, vec![update(), update()])]),
         // Snapshot isolation: two readers see two writes in opposite orders.
         (
             "long-fork",
             vec![
-                (0, vec![vec![w(X)]]),
-                (1, vec![vec![w(Y)]]),
-                (0, vec![vec![r(X), r(Y)]]),
-                (1, vec![vec![r(Y), r(X)]]),
+                alone(0, vec![w(X)]),
+                alone(1, vec![w(Y)]),
+                alone(0, vec![r(X), r(Y)]),
+                alone(1, vec![r(Y), r(X)]),
             ],
         ),
         // Serializability: each overwrites what the other read.
         (
             "write-skew",
             vec![
-                (0, vec![vec![r(X), r(Y), w(X)]]),
-                (1, vec![vec![r(X), r(Y), w(Y)]]),
+                alone(0, vec![r(X), r(Y), w(X)]),
+                alone(1, vec![r(X), r(Y), w(Y)]),
             ],
         ),
         // Strict serializability: a read that begins after a write ended does not see it.
         (
             "stale-read",
-            vec![(0, vec![vec![w(X)]]), (1, vec![vec![r(X)]])],
+            vec![alone(0, vec![w(X)]), alone(1, vec![r(X)])],
         ),
         // PSI over NMSI: a session does not see what it saw before.
         (
@@ -75,18 +73,18 @@ fn planned() -> Vec<(&'static str, Vec<Planned>)> {
         (
             "causality",
             vec![
-                (0, vec![vec![w(X)]]),
-                (1, vec![vec![r(X), w(Y)]]),
-                (0, vec![vec![r(Y), r(X)]]),
+                alone(0, vec![w(X)]),
+                alone(1, vec![r(X), w(Y)]),
+                alone(0, vec![r(Y), r(X)]),
             ],
         ),
         // Read committed: somebody sees what is taken back.
         (
             "dirty-read",
             vec![
-                (0, vec![vec![r(X), w(X), w(Y)]]),
-                (1, vec![vec![r(Y), w(X)]]),
-                (1, vec![vec![r(X), r(Y)]]),
+                alone(0, vec![r(X), w(X), w(Y)]),
+                alone(1, vec![r(Y), w(X)]),
+                alone(1, vec![r(X), r(Y)]),
             ],
         ),
     ]
