@@ -90,10 +90,43 @@ fn planned() -> Vec<(&'static str, Vec<Planned>)> {
     ]
 }
 
+/// Setups that some seeded bug needs.
+fn planned_for_mutants() -> Vec<(&'static str, Vec<Planned>)> {
+    let update = |key: Key| vec![r(key), w(key)];
+    vec![
+        // Somebody reads what an aborted update left.
+        (
+            "three-updates",
+            vec![
+                (0, vec![update(X)]),
+                (1, vec![update(X)]),
+                (1, vec![vec![r(X)]]),
+            ],
+        ),
+        // Two updates conflict on one of their keys only.
+        (
+            "update-both",
+            vec![(0, vec![vec![r(Y), w(X), w(Y)]]), (1, vec![update(Y)])],
+        ),
+    ]
+}
+
+/// A workload of this crate.
+pub(crate) fn named(name: &str) -> Setup {
+    let mut all = separating();
+    all.extend(with_placements(planned_for_mutants()));
+    let found = all.into_iter().find(|(other, _)| other == name);
+    found.expect("a test asks for every one").1
+}
+
 /// The workloads by name, with each key at one site (`…/1`) and at both (`…/2`).
 pub fn separating() -> Vec<(String, Setup)> {
+    with_placements(planned())
+}
+
+fn with_placements(planned: Vec<(&'static str, Vec<Planned>)>) -> Vec<(String, Setup)> {
     let mut all = Vec::new();
-    for (name, sessions) in planned() {
+    for (name, sessions) in planned {
         let sessions: Vec<Session> = sessions
             .into_iter()
             .map(|(site, txns)| Session {

@@ -11,7 +11,8 @@ use crate::setup::{Op as Planned, Setup};
 use history::{Builder, History, Interval, Op, OpKind, Status, Value, ValueCode};
 
 /// The history that a log records. With `sessions`, transactions of a session are in one session;
-/// without, each is alone in its own. Transactions are labelled with their numbers, from 1.
+/// without, each is alone in its own. Transactions are labelled with their numbers, from 1,
+/// and so are sessions.
 pub fn to_history(setup: &Setup, log: &Log, order: VersionOrder, sessions: bool) -> History {
     history_of(setup, log, order, sessions, |_| true)
 }
@@ -37,7 +38,7 @@ pub(super) fn history_of(
         } else {
             txn.index()
         };
-        let session = builder.session(session as i64);
+        let session = builder.session(session as i64 + 1);
         let ops_start = builder.ops.len();
         operations(setup, txn, record, &mut ops);
         for &(kind, key, version) in &ops {
