@@ -18,6 +18,7 @@ mod property;
 mod protocol;
 mod question;
 mod setup;
+mod setup_text;
 mod system;
 mod workloads;
 

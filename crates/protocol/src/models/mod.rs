@@ -2,16 +2,27 @@
 
 mod buffered;
 pub mod percolator;
+pub mod ramp;
+pub mod rola;
 pub mod snapshot;
 pub mod two_phase_locking;
 
 use crate::catalogue::Entry;
+use crate::setup::Setup;
 
 /// All of them, in the order of the table.
 pub(crate) fn all() -> Vec<Entry> {
     let mut all = Vec::new();
+    all.extend(ramp::entries());
+    all.extend(rola::entries());
     all.extend(two_phase_locking::entries());
     all.extend(snapshot::entries());
     all.extend(percolator::entries());
     all
+}
+
+/// A setup from its one line; only for lines that stand in this crate.
+fn line(text: &str) -> Setup {
+    text.parse()
+        .expect("a test parses every setup of the catalogue")
 }
