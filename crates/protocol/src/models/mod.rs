@@ -6,6 +6,7 @@ pub mod ramp;
 pub mod rola;
 pub mod snapshot;
 pub mod two_phase_locking;
+pub mod walter;
 
 use crate::catalogue::Entry;
 use crate::setup::Setup;
@@ -15,6 +16,7 @@ pub(crate) fn all() -> Vec<Entry> {
     let mut all = Vec::new();
     all.extend(ramp::entries());
     all.extend(rola::entries());
+    all.extend(walter::entries());
     all.extend(two_phase_locking::entries());
     all.extend(snapshot::entries());
     all.extend(percolator::entries());

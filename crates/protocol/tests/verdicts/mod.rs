@@ -1,0 +1,115 @@
+//! One door for the tests of models: explores setups and says which properties of the table do
+//! not hold.
+#![allow(dead_code, reason = "each test file uses some of it")]
+
+use history::Level;
+use protocol::{Answer, Form, Model, Outcome, Property, Question, Request, Setup};
+
+/// The properties of the table, weak to strong.
+pub const TABLE: [(&str, Level); 9] = [
+    ("RC", Level::ReadCommitted),
+    ("RA", Level::ReadAtomic),
+    ("CS", Level::CursorStability),
+    ("UA", Level::UpdateAtomic),
+    ("NMSI", Level::NonMonotonicSnapshotIsolation),
+    ("PSI", Level::ParallelSnapshotIsolation),
+    ("SI", Level::SnapshotIsolation),
+    ("SER", Level::Serializable),
+    ("SSER", Level::StrictSerializable),
+];
+
+/// A property in strict form.
+pub fn strict(property: Property) -> Question {
+    Question {
+        property,
+        form: Form::Strict,
+    }
+}
+
+pub fn setups(lines: &[&str]) -> Vec<Setup> {
+    lines
+        .iter()
+        .map(|line| line.parse().expect("a setup"))
+        .collect()
+}
+
+/// Explores all runs with all questions of the table.
+pub fn explore(model: &dyn Model, lines: &[&str], sessions: bool) -> Outcome {
+    let table = TABLE.iter();
+    let request = Request {
+        questions: table
+            .map(|(_, level)| strict(Property::Level(*level)))
+            .collect(),
+        sessions,
+        ..Request::default()
+    };
+    let setups = setups(lines);
+    let outcome = model.explore(&setups, setups.len() as u64, &request);
+    if let Some((error, run)) = &outcome.model_error {
+        panic!("{} on {}: {error}\n{run:#?}", model.name(), run.setup);
+    }
+    assert!(outcome.evidence.exhausted);
+    outcome
+}
+
+/// The properties that do not hold, as in the table's head.
+pub fn violated(outcome: &Outcome) -> String {
+    let mut names = Vec::new();
+    for ((name, _), (_, answer)) in TABLE.iter().zip(&outcome.answers) {
+        if matches!(answer, Answer::Violated(_)) {
+            names.push(*name);
+        }
+    }
+    names.join(" ")
+}
+
+/// Explores and compares what does not hold; nobody may be stuck.
+pub fn expect(model: &dyn Model, line: &str, wrong: &str) -> Outcome {
+    let outcome = explore(model, &[line], false);
+    assert_eq!(violated(&outcome), wrong, "{} on {line}", model.name());
+    if let Some(stuck) = &outcome.stuck {
+        panic!("{} on {line}: stuck {:#?}", model.name(), stuck.run);
+    }
+    outcome
+}
+
+/// Every rule of the model fires somewhere in these setups.
+pub fn expect_all_rules(model: &dyn Model, lines: &[&str]) {
+    let outcome = explore(model, lines, false);
+    assert!(
+        outcome.evidence.rules_never_fired.is_empty(),
+        "{}: {:?}",
+        model.name(),
+        outcome.evidence.rules_never_fired
+    );
+}
+
+/// Every mutant of the entry breaks what it says on its setup, and there the entry itself holds.
+pub fn expect_mutants(name: &str) {
+    let catalogue = protocol::catalogue();
+    let entry = catalogue
+        .iter()
+        .find(|entry| entry.model.name() == name)
+        .expect("an entry");
+    for mutant in &entry.mutants {
+        let request = Request {
+            questions: vec![strict(mutant.breaks)],
+            ..Request::default()
+        };
+        let setups = [mutant.setup.clone()];
+        let broken = mutant.model.explore(&setups, 1, &request);
+        assert!(
+            matches!(broken.answers[0].1, Answer::Violated(_)),
+            "{} on {}: {:?}",
+            mutant.model.name(),
+            mutant.setup,
+            broken.answers[0].1
+        );
+        let sound = entry.model.explore(&setups, 1, &request);
+        assert!(
+            matches!(sound.answers[0].1, Answer::Holds),
+            "{name} on {}",
+            mutant.setup
+        );
+    }
+}
