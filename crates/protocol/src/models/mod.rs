@@ -1,7 +1,9 @@
 //! The protocols, one file each.
 
 mod buffered;
+pub mod jessy;
 pub mod percolator;
+pub mod pstore;
 pub mod ramp;
 pub mod rola;
 pub mod snapshot;
@@ -16,7 +18,9 @@ pub(crate) fn all() -> Vec<Entry> {
     let mut all = Vec::new();
     all.extend(ramp::entries());
     all.extend(rola::entries());
+    all.extend(jessy::entries());
     all.extend(walter::entries());
+    all.extend(pstore::entries());
     all.extend(two_phase_locking::entries());
     all.extend(snapshot::entries());
     all.extend(percolator::entries());

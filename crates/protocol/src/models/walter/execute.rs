@@ -43,7 +43,10 @@ impl Walter {
     }
 
     pub(super) fn look(&self, server: &Server, key: Key, snapshot: &Vector) -> Version {
-        let latest = server.history.get(&key).and_then(|versions| versions.last());
+        let latest = server
+            .history
+            .get(&key)
+            .and_then(|versions| versions.last());
         match latest {
             Some(latest) if self.bug == Some(Bug::ReadLatest) => *latest,
             _ => server.latest(key, snapshot),

@@ -58,7 +58,13 @@ impl Walter {
         }
     }
 
-    pub(super) fn may_apply(&self, server: &Server, setup: &Setup, txn: Txn, update: &Update) -> bool {
+    pub(super) fn may_apply(
+        &self,
+        server: &Server,
+        setup: &Setup,
+        txn: Txn,
+        update: &Update,
+    ) -> bool {
         let causal = self.bug == Some(Bug::SkipCausal) || covers(&server.got, &update.snapshot);
         causal && at(&server.got, setup.proxy(txn)) + 1 == update.number
     }
@@ -78,7 +84,13 @@ impl Walter {
         ctx.send(from, Message::Applied(txn));
     }
 
-    pub(super) fn may_show(&self, server: &Server, setup: &Setup, txn: Txn, update: &Update) -> bool {
+    pub(super) fn may_show(
+        &self,
+        server: &Server,
+        setup: &Setup,
+        txn: Txn,
+        update: &Update,
+    ) -> bool {
         let from = setup.proxy(txn);
         let got = self.bug == Some(Bug::DurableEarly) || at(&server.got, from) >= update.number;
         let causal =
