@@ -1,9 +1,14 @@
 //! All models that come with Isolde, by name.
 
 use crate::explore::explore;
+use crate::log::Log;
+use crate::property;
 use crate::protocol::{Protocol, Symmetry};
-use crate::question::{Outcome, Property, Request};
+use crate::question::{Outcome, Property, Question, Request};
 use crate::setup::Setup;
+use crate::system::{Action, World};
+use crate::trace::{self, Run};
+use history::Anomaly;
 
 /// A protocol whose types nobody needs to know.
 pub trait Model: Send + Sync {
@@ -13,6 +18,23 @@ pub trait Model: Send + Sync {
     fn symmetry(&self) -> Symmetry;
     /// Explores all runs of all `setups`, which stand for `raw` ones.
     fn explore(&self, setups: &[Setup], raw: u64, request: &Request<'_>) -> Outcome;
+    /// Does again what a trace says, step by step, on the model as it is. Refused, with the reason,
+    /// if it asks for something that cannot happen.
+    fn replay(
+        &self,
+        world: World,
+        sessions: bool,
+        setup: &Setup,
+        trace: &[Action],
+    ) -> Result<Run, String>;
+    /// Whether a log violates a property, and what is wrong with it in the checker's words.
+    fn judge(
+        &self,
+        setup: &Setup,
+        log: &Log,
+        sessions: bool,
+        question: Question,
+    ) -> (bool, Vec<Anomaly>);
 }
 
 impl<P: Protocol> Model for P {
@@ -26,6 +48,29 @@ impl<P: Protocol> Model for P {
 
     fn explore(&self, setups: &[Setup], raw: u64, request: &Request<'_>) -> Outcome {
         explore(self, setups, raw, request)
+    }
+
+    fn replay(
+        &self,
+        world: World,
+        sessions: bool,
+        setup: &Setup,
+        trace: &[Action],
+    ) -> Result<Run, String> {
+        trace::replay(self, world, sessions, setup, trace)
+    }
+
+    fn judge(
+        &self,
+        setup: &Setup,
+        log: &Log,
+        sessions: bool,
+        question: Question,
+    ) -> (bool, Vec<Anomaly>) {
+        let order = self.version_order();
+        let violated = property::violated(setup, log, order, sessions, &[question]) != 0;
+        let anomalies = property::explain(setup, log, order, sessions, question);
+        (violated, anomalies)
     }
 }
 

@@ -21,6 +21,7 @@ mod setup;
 mod setup_text;
 mod system;
 mod workloads;
+mod trace;
 
 pub use bounds::{Bounds, Mix, Placement, Sessions, Setups, Shape, TooMany};
 pub use catalogue::{Entry, Model, Mutant, catalogue};
@@ -38,3 +39,6 @@ pub use question::{
 pub use setup::{Op, Session, Setup, shape};
 pub use system::{Action, Did, Move, Packet, State, System, World};
 pub use workloads::separating;
+pub use trace::{
+    Cause, Changed, Happened, Message, Page, ReplayFile, Run, Step, html, mermaid, svg, text,
+};

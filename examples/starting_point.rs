@@ -1,0 +1,169 @@
+//! A store that keeps each key at one site. It commits a transaction when everything it asked for
+//! is done, and it is wrong: `cargo run -- --level cursor-stability` shows how.
+
+use isolde::protocol::{
+    Context, Entry, Key, KeySet, Property, Protocol, Setup, Site, Symmetry, Txn, Version,
+};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::process::ExitCode;
+
+/// The protocol. What all sites know from the start would be fields of it.
+pub struct Store;
+
+/// All that a site knows.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Server {
+    /// The newest version of each key that is kept here.
+    latest: BTreeMap<Key, Version>,
+    /// How many versions this site has named.
+    named: u16,
+    /// The transactions that clients of this site run.
+    running: BTreeMap<Txn, Running>,
+}
+
+/// A transaction at work.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Running {
+    /// The keys whose values or acknowledgements have not come yet.
+    awaited: KeySet,
+    /// Whether it has come to its writes.
+    writing: bool,
+}
+
+/// What sites tell each other.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum Message {
+    /// What is the newest version of the key?
+    Get { txn: Txn, key: Key },
+    /// This one.
+    Value { txn: Txn, key: Key, version: Version },
+    /// Here is a newer version.
+    Put { txn: Txn, key: Key, version: Version },
+    /// It is stored.
+    Done { txn: Txn, key: Key },
+}
+
+impl Protocol for Store {
+    type Site = Server;
+    type Message = Message;
+
+    fn name(&self) -> &str {
+        "store"
+    }
+
+    /// A site before anything happened.
+    fn site(&self, _: &Setup, _: Site) -> Server {
+        Server::default()
+    }
+
+    /// A client begins a transaction: ask for what it reads.
+    fn start(&self, at: &mut Server, txn: Txn, context: &mut Context<'_, Message>) {
+        let awaited = context.setup().reads(txn);
+        let running = Running {
+            awaited,
+            writing: false,
+        };
+        at.running.insert(txn, running);
+        for key in awaited.iter() {
+            let to = context.setup().preferred(key);
+            context.send(to, Message::Get { txn, key });
+        }
+        proceed(at, txn, context);
+    }
+
+    /// A message arrives.
+    fn receive(
+        &self,
+        at: &mut Server,
+        from: Site,
+        message: Message,
+        context: &mut Context<'_, Message>,
+    ) {
+        match message {
+            Message::Get { txn, key } => {
+                context.rule("get");
+                let version = at.latest.get(&key).copied().unwrap_or_default();
+                context.send(from, Message::Value { txn, key, version });
+            }
+            Message::Value { txn, key, version } => {
+                context.rule("value");
+                context.read(txn, key, version);
+                answered(at, txn, key);
+                proceed(at, txn, context);
+            }
+            Message::Put { txn, key, version } => {
+                context.rule("put");
+                at.latest.insert(key, version);
+                context.install(key, version);
+                context.send(from, Message::Done { txn, key });
+            }
+            Message::Done { txn, key } => {
+                context.rule("done");
+                answered(at, txn, key);
+                proceed(at, txn, context);
+            }
+        }
+    }
+
+    /// The names used above: one that never fires in any run is reported.
+    fn rules(&self) -> &'static [&'static str] {
+        &["get", "value", "put", "done"]
+    }
+
+    /// Nothing here depends on which key is which, or which site.
+    fn symmetry(&self) -> Symmetry {
+        Symmetry {
+            sites: true,
+            keys: true,
+        }
+    }
+}
+
+/// What the transaction waited for is here.
+fn answered(at: &mut Server, txn: Txn, key: Key) {
+    if let Some(running) = at.running.get_mut(&txn) {
+        running.awaited.remove(key);
+    }
+}
+
+/// Goes on with a transaction that waits for nothing: first to its writes, then to its end.
+fn proceed(at: &mut Server, txn: Txn, context: &mut Context<'_, Message>) {
+    let Some(running) = at.running.get_mut(&txn) else {
+        return;
+    };
+    let writes = context.setup().writes(txn);
+    if !running.awaited.is_empty() {
+        return;
+    }
+    if running.writing || writes.is_empty() {
+        at.running.remove(&txn);
+        context.commit(txn);
+        return;
+    }
+    running.writing = true;
+    running.awaited = writes;
+    at.named += 1;
+    let version = Version::new(at.named, context.here());
+    for key in writes.iter() {
+        context.write(txn, key, version);
+        let to = context.setup().preferred(key);
+        context.send(to, Message::Put { txn, key, version });
+    }
+}
+
+/// What is said of the protocol, and what it is meant to guarantee.
+pub fn entry() -> Entry {
+    Entry {
+        model: Box::new(Store),
+        title: "A store of your own",
+        source: "you",
+        summary: "each key at one site; read, then write, then commit",
+        promises: &[Property::Level(isolde::Level::CursorStability)],
+        mutants: Vec::new(),
+    }
+}
+
+fn main() -> ExitCode {
+    isolde::model::main(vec![entry()])
+}
