@@ -37,9 +37,17 @@ pub enum Message {
     /// What is the newest version of the key?
     Get { txn: Txn, key: Key },
     /// This one.
-    Value { txn: Txn, key: Key, version: Version },
+    Value {
+        txn: Txn,
+        key: Key,
+        version: Version,
+    },
     /// Here is a newer version.
-    Put { txn: Txn, key: Key, version: Version },
+    Put {
+        txn: Txn,
+        key: Key,
+        version: Version,
+    },
     /// It is stored.
     Done { txn: Txn, key: Key },
 }

@@ -1,5 +1,6 @@
 //! The arguments of every command.
 
+use crate::model_args::ModelArgs;
 use crate::run_args::{MatrixArgs, RunArgs};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use history::format::Format;
@@ -30,6 +31,8 @@ pub enum Command {
     Run(Box<RunArgs>),
     /// Run every isolation setting of databases, and tell which levels they deliver
     Matrix(Box<MatrixArgs>),
+    /// Model check the design of a protocol: visit every run within bounds, and judge each
+    Model(Box<ModelArgs>),
     /// Check files the way elle-cli does: its options, one line a file, its exit codes
     ElleCli(RawArgs),
     /// List the levels: names, axioms, what each implies

@@ -40,7 +40,11 @@ pub enum Message {
     /// What is the newest version of the key?
     Get { txn: Txn, key: Key },
     /// This one.
-    Value { txn: Txn, key: Key, version: Version },
+    Value {
+        txn: Txn,
+        key: Key,
+        version: Version,
+    },
     /// Here is a newer version, if the newest is still the one expected.
     Put {
         txn: Txn,

@@ -44,7 +44,11 @@ pub enum Message {
     /// What is the newest version of the key?
     Get { txn: Txn, key: Key },
     /// This one.
-    Value { txn: Txn, key: Key, version: Version },
+    Value {
+        txn: Txn,
+        key: Key,
+        version: Version,
+    },
     /// May the transaction commit? This is what it read at your site.
     Prepare {
         txn: Txn,

@@ -7,4 +7,5 @@ pub mod elle_cli;
 pub mod elle_models;
 pub mod generate;
 pub mod levels;
+pub mod model;
 pub mod run;

@@ -89,7 +89,8 @@ fn name(history: &History, txn: TxnId) -> String {
     }
 }
 
-fn anomaly(history: &History, anomaly: &Anomaly) -> Value {
+/// An anomaly as an object.
+pub fn anomaly(history: &History, anomaly: &Anomaly) -> Value {
     let names: Vec<String> = anomaly
         .transactions
         .iter()

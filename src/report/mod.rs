@@ -3,6 +3,8 @@
 pub mod edn;
 pub mod json;
 pub mod junit;
+pub mod model;
+pub mod model_json;
 pub mod sarif;
 pub mod text;
 

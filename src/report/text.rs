@@ -173,7 +173,8 @@ fn reasons(text: &mut String, report: &Report<'_>) -> std::fmt::Result {
     Ok(())
 }
 
-fn one_anomaly(text: &mut String, history: &History, anomaly: &Anomaly) -> std::fmt::Result {
+/// An anomaly: what it is, its cycle, why, and the transactions in it.
+pub fn one_anomaly(text: &mut String, history: &History, anomaly: &Anomaly) -> std::fmt::Result {
     let row = anomaly.kind.row();
     writeln!(text, "  {} [{}]", row.meaning, row.label)?;
     if !anomaly.edges.is_empty() {
@@ -234,7 +235,7 @@ fn operations(history: &History, txn: TxnId) -> String {
 }
 
 /// Breaks a text into lines at spaces.
-fn wrap(text: &str, width: usize) -> Vec<String> {
+pub fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split(' ') {
         let line = lines.last_mut().expect("there is a line");

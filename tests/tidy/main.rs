@@ -48,7 +48,15 @@ const FOREIGN: &[(&str, &[&str])] = &[
         ],
     ),
     ("batsat", &["crates/checker/src/strong/solver.rs"]),
-    ("clap", &["src/args.rs", "src/main.rs", "src/run_args.rs"]),
+    (
+        "clap",
+        &[
+            "src/args.rs",
+            "src/lib.rs",
+            "src/model_args.rs",
+            "src/run_args.rs",
+        ],
+    ),
     ("anstream", &["src/output.rs"]),
     (
         "redb",

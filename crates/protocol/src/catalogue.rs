@@ -27,14 +27,15 @@ pub trait Model: Send + Sync {
         setup: &Setup,
         trace: &[Action],
     ) -> Result<Run, String>;
-    /// Whether a log violates a property, and what is wrong with it in the checker's words.
+    /// Whether a log violates a property, and what is wrong with it: in the checker's words, and
+    /// in a sentence.
     fn judge(
         &self,
         setup: &Setup,
         log: &Log,
         sessions: bool,
         question: Question,
-    ) -> (bool, Vec<Anomaly>);
+    ) -> (bool, Vec<Anomaly>, String);
 }
 
 impl<P: Protocol> Model for P {
@@ -66,11 +67,11 @@ impl<P: Protocol> Model for P {
         log: &Log,
         sessions: bool,
         question: Question,
-    ) -> (bool, Vec<Anomaly>) {
+    ) -> (bool, Vec<Anomaly>, String) {
         let order = self.version_order();
         let violated = property::violated(setup, log, order, sessions, &[question]) != 0;
         let anomalies = property::explain(setup, log, order, sessions, question);
-        (violated, anomalies)
+        (violated, anomalies, String::new())
     }
 }
 

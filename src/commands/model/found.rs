@@ -1,0 +1,173 @@
+//! What an exploration found, done again before it is shown, and written to files.
+
+use super::Models;
+use crate::commands::convert;
+use crate::exit::Failure;
+use crate::report::model::{Asked, Finding, Kind, explanation};
+use history::format::Format;
+use protocol::{
+    Answer, Counterexample, Model, Outcome, Page, Question, ReplayFile, Run, World, html, mermaid,
+    svg, text,
+};
+
+/// All findings of an exploration: violations first, those with one and the same run together.
+pub fn findings(
+    model: &dyn Model,
+    outcome: &Outcome,
+    world: World,
+    sessions: bool,
+) -> Result<Vec<Finding>, Failure> {
+    let mut found: Vec<Finding> = Vec::new();
+    for (question, answer) in &outcome.answers {
+        let Answer::Violated(run) = answer else {
+            continue;
+        };
+        let same = |finding: &&mut Finding| {
+            finding.counterexample.trace == run.trace && finding.counterexample.setup == run.setup
+        };
+        let (violated, ..) = model.judge(&run.setup, &run.log, sessions, *question);
+        if !violated {
+            return Err(internal(model, "is judged otherwise by itself"));
+        }
+        match found.iter_mut().find(same) {
+            Some(finding) => finding.questions.push((*question, run.anomalies.clone())),
+            None => {
+                let mut finding = finding(model, world, sessions, run, Kind::Violation)?;
+                finding.questions.push((*question, run.anomalies.clone()));
+                found.push(finding);
+            }
+        }
+    }
+    if let Some(stuck) = &outcome.stuck {
+        let kind = Kind::Stuck {
+            txns: stuck.txns.clone(),
+            finals: stuck.finals,
+        };
+        found.push(finding(model, world, sessions, &stuck.run, kind)?);
+    }
+    if let Some((error, run)) = &outcome.model_error {
+        let kind = Kind::Wrong(error.clone());
+        found.push(finding(model, world, sessions, run, kind)?);
+    }
+    Ok(found)
+}
+
+fn finding(
+    model: &dyn Model,
+    world: World,
+    sessions: bool,
+    run: &Counterexample,
+    kind: Kind,
+) -> Result<Finding, Failure> {
+    Ok(Finding {
+        kind,
+        questions: Vec::new(),
+        counterexample: run.clone(),
+        run: confirm(model, world, sessions, run)?,
+        world: World {
+            detail: run.log.detail,
+            ..world
+        },
+        sessions,
+        files: Vec::new(),
+    })
+}
+
+/// Does the run again on the model as it is, and compares what is recorded.
+fn confirm(
+    model: &dyn Model,
+    world: World,
+    sessions: bool,
+    found: &Counterexample,
+) -> Result<Run, Failure> {
+    let world = World {
+        detail: found.log.detail,
+        ..world
+    };
+    let run = model
+        .replay(world, sessions, &found.setup, &found.trace)
+        .map_err(|problem| internal(model, &format!("cannot be done again: {problem}")))?;
+    if run.log == found.log {
+        Ok(run)
+    } else {
+        Err(internal(model, "records something else when done again"))
+    }
+}
+
+fn internal(model: &dyn Model, problem: &str) -> Failure {
+    Failure(format!(
+        "{}: a run that was found {problem}\n  hint: this is a bug of Isolde, or the model does \
+         not decide the same twice; --no-reduction tells which",
+        model.name()
+    ))
+}
+
+/// The file that replays a finding.
+pub fn replay_file(asked: &Asked<'_>, finding: &Finding) -> ReplayFile {
+    let question: Option<Question> = finding.questions.first().map(|(question, _)| *question);
+    ReplayFile {
+        isolde: env!("CARGO_PKG_VERSION").to_string(),
+        protocol: asked.outcome.protocol.clone(),
+        property: question.map(|question| question.property.name().to_string()),
+        form: question.map(|question| question.form.name().to_string()),
+        sessions: finding.sessions,
+        world: finding.world,
+        setup_text: finding.run.setup.to_string(),
+        setup: finding.run.setup.clone(),
+        trace: finding.counterexample.trace.clone(),
+        steps: finding.run.lines(),
+    }
+}
+
+/// Writes every finding to files in a directory, and notes their names.
+pub fn write(asked: &mut Asked<'_>, directory: &str, models: &Models) -> Result<(), Failure> {
+    std::fs::create_dir_all(directory).map_err(|error| Failure::with(directory, error))?;
+    for place in 0..asked.findings.len() {
+        let finding = &asked.findings[place];
+        let stem = format!("{directory}/{}", name(asked, finding));
+        let command = format!("{} replay {stem}.replay.json", models.called);
+        let page = Page {
+            title: format!("{}: {}", asked.outcome.protocol, finding.title()),
+            finding: finding.name(),
+            explanation: explanation(finding),
+            command,
+        };
+        let run = &finding.run;
+        let texts = [
+            ("chart.txt", text(run)),
+            ("svg", svg(run)),
+            ("html", html(run, &page)),
+            ("mmd", mermaid(run)),
+            ("replay.json", replay_file(asked, finding).to_json()),
+        ];
+        let mut files = Vec::new();
+        for (extension, content) in texts {
+            let file = format!("{stem}.{extension}");
+            std::fs::write(&file, content).map_err(|error| Failure::with(&file, error))?;
+            files.push(file);
+        }
+        let file = format!("{stem}.jsonl");
+        convert::write(&run.history, &file, Format::Isolde)?;
+        files.push(file);
+        asked.findings[place].files = files;
+    }
+    Ok(())
+}
+
+/// The first part of the names of a finding's files.
+fn name(asked: &Asked<'_>, finding: &Finding) -> String {
+    let protocol = asked.outcome.protocol.replace('/', "-");
+    match (&finding.kind, finding.questions.first()) {
+        (Kind::Stuck { .. }, _) => format!("{protocol}-stuck"),
+        (Kind::Wrong(_), _) => format!("{protocol}-error"),
+        (Kind::Violation, Some((question, _))) => {
+            let property = question.property.short();
+            let property = property.unwrap_or(question.property.name());
+            match question.form {
+                protocol::Form::Strict => format!("{protocol}-{property}"),
+                protocol::Form::Paper => format!("{protocol}-{property}-paper"),
+            }
+        }
+        (Kind::Violation, None) => protocol,
+    }
+}
