@@ -3,10 +3,10 @@
 
 use super::text::{one_anomaly, wrap};
 use crate::exit::Exit;
-use history::Anomaly;
+use history::History;
 use protocol::{
-    Answer, Counterexample, Entry, Evidence, Form, Outcome, Property, Question, Run, Txn, World,
-    text,
+    Answer, Counterexample, Entry, Evidence, Form, Judgement, Outcome, Property, Question, Run,
+    Txn, World, text,
 };
 use std::fmt::Write;
 
@@ -37,8 +37,8 @@ pub struct Asked<'a> {
 pub struct Finding {
     /// What is wrong with it.
     pub kind: Kind,
-    /// The properties that it violates, with the anomalies that say why.
-    pub questions: Vec<(Question, Vec<Anomaly>)>,
+    /// The properties that it violates, with what says why.
+    pub questions: Vec<(Question, Judgement)>,
     /// The run as it was found.
     pub counterexample: Counterexample,
     /// The run as it was done again.
@@ -66,7 +66,10 @@ impl Finding {
     pub fn name(&self) -> String {
         match &self.kind {
             Kind::Violation => {
-                let anomalies = self.questions.iter().flat_map(|(_, anomalies)| anomalies);
+                let anomalies = self
+                    .questions
+                    .iter()
+                    .flat_map(|(_, judged)| &judged.anomalies);
                 let mut names: Vec<&str> = Vec::new();
                 for anomaly in anomalies {
                     if !names.contains(&anomaly.kind.name()) {
@@ -300,38 +303,45 @@ fn show(out: &mut String, finding: &Finding) {
 fn anomalies(finding: &Finding) -> String {
     let mut out = String::new();
     let mut shown = Vec::new();
-    for anomaly in finding.questions.iter().flat_map(|(_, all)| all) {
-        if !shown.contains(&anomaly.kind) {
-            shown.push(anomaly.kind);
-            let _ = one_anomaly(&mut out, &finding.run.history, anomaly);
+    for (_, judged) in &finding.questions {
+        let mut text = String::new();
+        for anomaly in &judged.anomalies {
+            if !shown.contains(&anomaly.kind) {
+                shown.push(anomaly.kind);
+                let _ = one_anomaly(&mut text, &judged.history, anomaly);
+            }
         }
-    }
-    if shown.is_empty() {
-        for line in wrap(&finding.counterexample.explanation, 92) {
-            let _ = writeln!(out, "  {line}");
+        if judged.anomalies.is_empty() {
+            for line in wrap(&judged.explanation, 92) {
+                let _ = writeln!(text, "  {line}");
+            }
         }
+        out.push_str(&renamed(&judged.history, &text));
     }
-    renamed(finding, &out)
+    out
 }
 
 /// Why a run is a finding, in sentences.
 pub fn explanation(finding: &Finding) -> String {
-    let anomalies = finding.questions.iter().flat_map(|(_, all)| all);
     let mut sentences: Vec<String> = Vec::new();
-    for anomaly in anomalies {
-        if !sentences.contains(&anomaly.explanation) {
-            sentences.push(anomaly.explanation.clone());
+    for (_, judged) in &finding.questions {
+        let anomalies = judged.anomalies.iter();
+        let mut said: Vec<&String> = anomalies.map(|anomaly| &anomaly.explanation).collect();
+        if said.is_empty() {
+            said.push(&judged.explanation);
+        }
+        for sentence in said {
+            let sentence = renamed(&judged.history, sentence);
+            if !sentences.contains(&sentence) {
+                sentences.push(sentence);
+            }
         }
     }
-    if sentences.is_empty() {
-        sentences.push(finding.counterexample.explanation.clone());
-    }
-    renamed(finding, &sentences.join(" "))
+    sentences.join(" ")
 }
 
 /// Transactions named as in the chart: `t1`, not `s0t0`.
-fn renamed(finding: &Finding, text: &str) -> String {
-    let history = &finding.run.history;
+fn renamed(history: &History, text: &str) -> String {
     let mut names: Vec<(String, String)> = history
         .txn_ids()
         .map(|id| {

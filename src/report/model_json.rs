@@ -46,8 +46,10 @@ fn result(asked: &Asked<'_>, question: Question, answer: &Answer) -> Value {
             if let Some(finding) = asked.findings.iter().find(of) {
                 let anomalies = finding.questions.iter().filter(|(q, _)| *q == question);
                 let anomalies: Vec<Value> = anomalies
-                    .flat_map(|(_, all)| all)
-                    .map(|anomaly| json::anomaly(&finding.run.history, anomaly))
+                    .flat_map(|(_, judged)| {
+                        let all = judged.anomalies.iter();
+                        all.map(|anomaly| json::anomaly(&judged.history, anomaly))
+                    })
                     .collect();
                 object.insert("anomalies".into(), anomalies.into());
                 object.insert("counterexample".into(), run(finding));

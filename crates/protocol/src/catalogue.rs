@@ -2,13 +2,13 @@
 
 use crate::explore::explore;
 use crate::log::Log;
-use crate::property;
+use crate::property::Judge;
 use crate::protocol::{Protocol, Symmetry};
 use crate::question::{Outcome, Property, Question, Request};
 use crate::setup::Setup;
 use crate::system::{Action, World};
 use crate::trace::{self, Run};
-use history::Anomaly;
+use history::{Anomaly, History};
 
 /// A protocol whose types nobody needs to know.
 pub trait Model: Send + Sync {
@@ -27,15 +27,8 @@ pub trait Model: Send + Sync {
         setup: &Setup,
         trace: &[Action],
     ) -> Result<Run, String>;
-    /// Whether a log violates a property, and what is wrong with it: in the checker's words, and
-    /// in a sentence.
-    fn judge(
-        &self,
-        setup: &Setup,
-        log: &Log,
-        sessions: bool,
-        question: Question,
-    ) -> (bool, Vec<Anomaly>, String);
+    /// Judges a log once more.
+    fn judge(&self, setup: &Setup, log: &Log, sessions: bool, question: Question) -> Judgement;
 }
 
 impl<P: Protocol> Model for P {
@@ -61,18 +54,29 @@ impl<P: Protocol> Model for P {
         trace::replay(self, world, sessions, setup, trace)
     }
 
-    fn judge(
-        &self,
-        setup: &Setup,
-        log: &Log,
-        sessions: bool,
-        question: Question,
-    ) -> (bool, Vec<Anomaly>, String) {
-        let order = self.version_order();
-        let violated = property::violated(setup, log, order, sessions, &[question]) != 0;
-        let anomalies = property::explain(setup, log, order, sessions, question);
-        (violated, anomalies, String::new())
+    fn judge(&self, setup: &Setup, log: &Log, sessions: bool, question: Question) -> Judgement {
+        let mut judge = Judge::new(&[question], self.version_order(), sessions);
+        let (anomalies, explanation) = judge.explain(setup, log, question);
+        Judgement {
+            violated: judge.violated(setup, log) != 0,
+            history: judge.history(setup, log, question.property),
+            anomalies,
+            explanation,
+        }
     }
+}
+
+/// What a property says of one log.
+#[derive(Clone, Debug)]
+pub struct Judgement {
+    /// Whether the log violates the property.
+    pub violated: bool,
+    /// The history that was judged.
+    pub history: History,
+    /// What is wrong with it, in the checker's words; none in the paper's form.
+    pub anomalies: Vec<Anomaly>,
+    /// What is wrong with it, in a sentence.
+    pub explanation: String,
 }
 
 /// A model with what is known of it.

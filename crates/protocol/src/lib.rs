@@ -20,11 +20,11 @@ mod question;
 mod setup;
 mod setup_text;
 mod system;
-mod workloads;
 mod trace;
+mod workloads;
 
 pub use bounds::{Bounds, Mix, Placement, Sessions, Setups, Shape, TooMany};
-pub use catalogue::{Entry, Model, Mutant, catalogue};
+pub use catalogue::{Entry, Judgement, Model, Mutant, catalogue};
 pub use context::Context;
 pub use explore::{Machine, Searched, Sink, explore, fingerprint, search};
 pub use fault::Faults;
@@ -38,7 +38,7 @@ pub use question::{
 };
 pub use setup::{Op, Session, Setup, shape};
 pub use system::{Action, Did, Move, Packet, State, System, World};
-pub use workloads::separating;
 pub use trace::{
     Cause, Changed, Happened, Message, Page, ReplayFile, Run, Step, html, mermaid, svg, text,
 };
+pub use workloads::separating;

@@ -25,15 +25,15 @@ pub fn findings(
         let same = |finding: &&mut Finding| {
             finding.counterexample.trace == run.trace && finding.counterexample.setup == run.setup
         };
-        let (violated, ..) = model.judge(&run.setup, &run.log, sessions, *question);
-        if !violated {
+        let judged = model.judge(&run.setup, &run.log, sessions, *question);
+        if !judged.violated {
             return Err(internal(model, "is judged otherwise by itself"));
         }
         match found.iter_mut().find(same) {
-            Some(finding) => finding.questions.push((*question, run.anomalies.clone())),
+            Some(finding) => finding.questions.push((*question, judged)),
             None => {
                 let mut finding = finding(model, world, sessions, run, Kind::Violation)?;
-                finding.questions.push((*question, run.anomalies.clone()));
+                finding.questions.push((*question, judged));
                 found.push(finding);
             }
         }

@@ -42,12 +42,10 @@ fn question(file: &ReplayFile) -> Result<Option<Question>, String> {
 
 fn judged(model: &dyn Model, file: &ReplayFile, question: Option<Question>, run: Run) -> Finding {
     let mut questions = Vec::new();
-    let mut said = String::new();
     if let Some(question) = question {
         let judgement = model.judge(&run.setup, &run.log, file.sessions, question);
-        said = judgement.2;
-        if judgement.0 {
-            questions.push((question, judgement.1));
+        if judgement.violated {
+            questions.push((question, judgement));
         }
     }
     Finding {
@@ -59,7 +57,7 @@ fn judged(model: &dyn Model, file: &ReplayFile, question: Option<Question>, run:
             log: run.log.clone(),
             history: run.history.clone(),
             anomalies: Vec::new(),
-            explanation: said,
+            explanation: String::new(),
         },
         world: file.world,
         sessions: file.sessions,

@@ -208,7 +208,14 @@ impl Percolator {
         }
     }
 
-    fn get(&self, at: &mut Place, txn: Txn, key: Key, start: u16, context: &mut Context<'_, Message>) {
+    fn get(
+        &self,
+        at: &mut Place,
+        txn: Txn,
+        key: Key,
+        start: u16,
+        context: &mut Context<'_, Message>,
+    ) {
         let item = at.keys.entry(key).or_default();
         let locked = item.lock.is_some_and(|(other, _)| other < start);
         if locked && !self.has(Bug::IgnoresLocks) {
@@ -342,10 +349,7 @@ impl Protocol for Percolator {
                 let first = primary(context.setup(), txn);
                 for key in client.ops.writes.iter().filter(|key| *key != first) {
                     let site = context.setup().preferred(key);
-                    context.send(
-                        site,
-                        Message::Commit(txn, key, client.start, client.commit),
-                    );
+                    context.send(site, Message::Commit(txn, key, client.start, client.commit));
                 }
             }
             Message::Rollback(key, start) => {
