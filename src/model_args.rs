@@ -112,9 +112,20 @@ pub struct BoundsArgs {
     /// Whether keys may be anywhere, or where CAT has them
     #[arg(long, value_enum, default_value = "all")]
     pub placement: PlacementArg,
-    /// Let clients run several transactions one after the other, and let sessions count
+    /// Who runs transactions: one client at each site, as in CAT; a client for each transaction; or
+    /// any number of clients anywhere
+    #[arg(long, value_enum, default_value = "site")]
+    pub clients: ClientsArg,
+    /// Let levels know who ran what: what one client did first comes first
     #[arg(long)]
     pub sessions: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ClientsArg {
+    Site,
+    Txn,
+    Any,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]

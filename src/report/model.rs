@@ -344,12 +344,7 @@ pub fn explanation(finding: &Finding) -> String {
 fn renamed(history: &History, text: &str) -> String {
     let mut names: Vec<(String, String)> = history
         .txn_ids()
-        .map(|id| {
-            (
-                history.txn_name(id),
-                format!("t{}", history.txn(id).label + 1),
-            )
-        })
+        .map(|id| (history.txn_name(id), format!("t{}", history.txn(id).label)))
         .collect();
     // Longer names first: one may begin with another.
     names.sort_by_key(|(name, _)| std::cmp::Reverse(name.len()));

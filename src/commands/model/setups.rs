@@ -1,48 +1,129 @@
 //! The initial states to explore: those given, those of a workload, or all within bounds.
 
 use crate::exit::{Exit, Failure};
-use crate::model_args::AskArgs;
+use crate::model_args::{AskArgs, BoundsArgs, ClientsArg, PlacementArg, ShapeArg};
 use crate::output;
-use protocol::{Setup, Symmetry};
+use protocol::{Bounds, Mix, Placement, Sessions, Setup, Shape, Symmetry, separating};
 
 /// Initial states, and how many they stand for.
 pub struct Initial {
+    /// One of each kind.
     pub setups: Vec<Setup>,
+    /// How many there are before those alike are dropped.
     pub raw: u64,
 }
 
-/// What the arguments choose.
-pub fn chosen(args: &AskArgs, _symmetry: Symmetry) -> Result<Initial, Failure> {
-    if !args.setups.is_empty() {
-        let raw = args.setups.len() as u64;
-        return Ok(Initial {
-            setups: args.setups.clone(),
-            raw,
-        });
+impl Initial {
+    fn these(setups: Vec<Setup>) -> Initial {
+        let raw = setups.len() as u64;
+        Initial { setups, raw }
     }
-    let setups: Vec<Setup> = SHIM.iter().filter_map(|s| s.parse().ok()).collect();
-    let raw = setups.len() as u64;
-    Ok(Initial { setups, raw })
 }
 
-const SHIM: [&str; 3] = [
-    "k1@s1 k2@s2 | s1: w(k1) w(k2) | s2: r(k1) r(k2)",
-    "k1@s1 | s1: r(k1) w(k1) | s2: r(k1) w(k1)",
-    "k1@s1 k2@s2 | s1: r(k1) r(k2) w(k1) | s2: r(k1) r(k2) w(k2)",
-];
-
-/// Lists the workloads.
-pub fn help() -> Result<Exit, Failure> {
-    output::print("\n")?;
-    Ok(Exit::Holds)
+/// What the arguments choose.
+pub fn chosen(args: &AskArgs, symmetry: Symmetry) -> Result<Initial, Failure> {
+    if !args.setups.is_empty() {
+        return Ok(Initial::these(args.setups.clone()));
+    }
+    if !args.workload.is_empty() {
+        return Ok(Initial::these(workloads(&args.workload)?));
+    }
+    within(&args.bounds, 3, symmetry, !args.effort.no_reduction)
 }
 
 /// What the table is computed of: all within bounds, and the workloads that separate levels.
-pub fn of_table(
-    _bounds: &crate::model_args::BoundsArgs,
-    _symmetry: Symmetry,
+pub fn of_table(args: &BoundsArgs, symmetry: Symmetry) -> Result<Initial, Failure> {
+    let mut initial = within(args, 4, symmetry, true)?;
+    for (_, setup) in separating() {
+        if !initial.setups.contains(&setup) {
+            initial.raw += 1;
+            initial.setups.push(setup);
+        }
+    }
+    Ok(initial)
+}
+
+/// All within bounds. Those that differ by names only are one, unless nothing is to be reduced.
+fn within(
+    args: &BoundsArgs,
+    txns: u8,
+    symmetry: Symmetry,
+    reduction: bool,
 ) -> Result<Initial, Failure> {
-    let setups: Vec<Setup> = SHIM.iter().filter_map(|s| s.parse().ok()).collect();
-    let raw = setups.len() as u64;
-    Ok(Initial { setups, raw })
+    let symmetry = match reduction {
+        true => symmetry,
+        false => Symmetry::default(),
+    };
+    let setups = bounds(args, txns)
+        .setups(symmetry)
+        .map_err(|problem| Failure(problem.to_string()))?;
+    if setups.setups.is_empty() {
+        return Err(Failure("no initial state is within these bounds".into()));
+    }
+    Ok(Initial {
+        setups: setups.setups,
+        raw: u64::try_from(setups.raw).unwrap_or(u64::MAX),
+    })
+}
+
+fn bounds(args: &BoundsArgs, txns: u8) -> Bounds {
+    let shape = |shape: &ShapeArg| match shape {
+        ShapeArg::Ro => Shape::ReadOnly,
+        ShapeArg::Wo => Shape::WriteOnly,
+        ShapeArg::Rmw => Shape::ReadModifyWrite,
+        ShapeArg::General => Shape::General,
+    };
+    let sites = usize::from(args.sites);
+    let replication = args.replication.iter().map(|count| usize::from(*count));
+    Bounds {
+        mix: Mix::Any {
+            txns: 1..=usize::from(args.txns.unwrap_or(txns)),
+            ops: 1..=usize::from(args.ops),
+            shapes: args.shapes.iter().map(shape).collect(),
+        },
+        keys: usize::from(args.keys),
+        sites,
+        replication: replication.filter(|count| *count <= sites).collect(),
+        placement: match args.placement {
+            PlacementArg::All => Placement::All,
+            PlacementArg::Fixed => Placement::Fixed,
+        },
+        sessions: match args.clients {
+            ClientsArg::Site => Sessions::OneASite,
+            ClientsArg::Txn => Sessions::OneATxn,
+            ClientsArg::Any => Sessions::Any,
+        },
+        ..Bounds::default()
+    }
+}
+
+/// The workloads of these names, each with keys at one site and at two; `all` is all.
+fn workloads(names: &[String]) -> Result<Vec<Setup>, Failure> {
+    let all = separating();
+    let mut found = Vec::new();
+    for name in names {
+        let before = found.len();
+        let wanted = |full: &str| {
+            let short = full.split('/').next().unwrap_or(full);
+            name == "all" || full == name || short == name
+        };
+        let setups = all.iter().filter(|(full, _)| wanted(full));
+        found.extend(setups.map(|(_, setup)| setup.clone()));
+        if found.len() == before {
+            let known: Vec<&str> = all.iter().map(|(full, _)| full.as_str()).collect();
+            return Err(Failure(format!(
+                "no workload is called '{name}'; there are {}",
+                known.join(", ")
+            )));
+        }
+    }
+    Ok(found)
+}
+
+/// Lists the workloads.
+pub fn help() -> Result<Exit, Failure> {
+    let line = |(name, setup): &(String, Setup)| format!("{name:<24} {setup}\n");
+    let text: String = separating().iter().map(line).collect();
+    output::print(&text)?;
+    Ok(Exit::Holds)
 }
