@@ -1,6 +1,7 @@
 //! The protocols, one file each.
 
 mod buffered;
+pub mod cassandra;
 pub mod jessy;
 pub mod percolator;
 pub mod pstore;
@@ -21,6 +22,7 @@ pub(crate) fn all() -> Vec<Entry> {
     all.extend(jessy::entries());
     all.extend(walter::entries());
     all.extend(pstore::entries());
+    all.extend(cassandra::entries());
     all.extend(two_phase_locking::entries());
     all.extend(snapshot::entries());
     all.extend(percolator::entries());
