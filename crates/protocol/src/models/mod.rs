@@ -9,6 +9,7 @@ pub mod ramp;
 pub mod rola;
 pub mod snapshot;
 pub mod two_phase_locking;
+mod waiting;
 pub mod walter;
 
 use crate::catalogue::Entry;

@@ -51,10 +51,10 @@ mod proxy;
 mod server;
 
 pub(crate) use entries::entries;
-pub(super) use proxy::{everywhere, first_reads, nearest};
 
 use crate::context::Context;
 use crate::id::{Key, KeySet, Site, Txn, Version};
+use crate::models::waiting::only;
 use crate::protocol::{Input, Protocol, Symmetry, VersionOrder};
 use crate::setup::Setup;
 use proxy::Running;
@@ -310,8 +310,3 @@ const ALL_RULES: &[&str] = &[
     "second read: false positive",
     "second read: taken for committed",
 ];
-
-/// The set of one key.
-fn only(key: Key) -> KeySet {
-    [key].into_iter().collect()
-}

@@ -1,8 +1,9 @@
 //! The proxy's side: what a transaction has read so far, and for whom it waits.
 
-use super::{Bug, Ramp, RampMessage, RampSite, Reads, Writes, only};
+use super::{Bug, Ramp, RampMessage, RampSite, Reads, Writes};
 use crate::context::Context;
 use crate::id::{Key, KeySet, Site, Txn, Version};
+use crate::models::waiting::{Waiting, first_reads, only};
 use crate::setup::{Op, Setup};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -25,35 +26,18 @@ pub(super) enum Phase {
 pub(super) struct Running {
     phase: Phase,
     /// For which answers of whom.
-    waiting: BTreeMap<Site, KeySet>,
+    waiting: Waiting,
     /// What it read, with the metadata as long as they are needed.
     read: BTreeMap<Key, (Version, KeySet)>,
     /// The version of all it writes, once there is one.
     version: Version,
 }
 
-impl Running {
-    /// Ticks answers off; says whether any was waited for.
-    fn answered(&mut self, from: Site, keys: KeySet) -> bool {
-        let Some(waiting) = self.waiting.get_mut(&from) else {
-            return false;
-        };
-        let expected = !waiting.intersection(keys).is_empty();
-        *waiting = waiting.without(keys);
-        if waiting.is_empty() {
-            self.waiting.remove(&from);
-        }
-        expected
-    }
-}
-
 impl RampSite {
     /// Whether these answers are all that the transaction still waits for.
     pub(super) fn is_last(&self, txn: Txn, from: Site, keys: KeySet) -> bool {
-        self.running.get(&txn).is_some_and(|running| {
-            let mut waiting = running.waiting.iter();
-            waiting.all(|(site, rest)| *site == from && rest.without(keys).is_empty())
-        })
+        let running = self.running.get(&txn);
+        running.is_some_and(|running| running.waiting.is_last(from, keys))
     }
 
     fn in_phase(&mut self, txn: Txn, phase: Phase) -> Option<&mut Running> {
@@ -61,40 +45,6 @@ impl RampSite {
             .get_mut(&txn)
             .filter(|running| running.phase == phase)
     }
-}
-
-/// The keys that a transaction reads before it writes them.
-pub(crate) fn first_reads(setup: &Setup, txn: Txn) -> KeySet {
-    let (mut reads, mut written) = (KeySet::EMPTY, KeySet::EMPTY);
-    for op in setup.ops(txn) {
-        match *op {
-            Op::Read(key) if !written.contains(key) => reads.insert(key),
-            Op::Read(_) => continue,
-            Op::Write(key) => written.insert(key),
-        };
-    }
-    reads
-}
-
-/// Whom a transaction waits for when each of `keys` is asked of one site.
-pub(crate) fn nearest(setup: &Setup, here: Site, keys: KeySet) -> BTreeMap<Site, KeySet> {
-    let mut waiting: BTreeMap<Site, KeySet> = BTreeMap::new();
-    for key in keys.iter() {
-        let site = setup.nearest(key, here);
-        waiting.entry(site).or_default().insert(key);
-    }
-    waiting
-}
-
-/// Whom a transaction waits for when each of `keys` is sent to all its sites.
-pub(crate) fn everywhere(setup: &Setup, keys: KeySet) -> BTreeMap<Site, KeySet> {
-    let mut waiting: BTreeMap<Site, KeySet> = BTreeMap::new();
-    for key in keys.iter() {
-        for site in setup.replicas(key) {
-            waiting.entry(*site).or_default().insert(key);
-        }
-    }
-    waiting
 }
 
 impl Ramp {
@@ -105,10 +55,10 @@ impl Ramp {
         context: &mut Context<'_, RampMessage>,
     ) {
         let reads = first_reads(context.setup(), txn);
-        let waiting = nearest(context.setup(), context.here(), reads);
-        for (site, keys) in &waiting {
+        let waiting = Waiting::nearest(context.setup(), context.here(), reads);
+        for (site, keys) in waiting.iter() {
             for key in keys.iter() {
-                context.send(*site, RampMessage::Get(txn, key));
+                context.send(site, RampMessage::Get(txn, key));
             }
         }
         let running = Running {
@@ -134,11 +84,11 @@ impl Ramp {
         let Some(running) = at.in_phase(txn, Phase::First) else {
             return;
         };
-        if !running.answered(from, only(key)) {
+        if !running.waiting.answered(from, only(key)) {
             return;
         }
         running.read.insert(key, (version, keys));
-        if !running.waiting.is_empty() {
+        if !running.waiting.is_over() {
             return;
         }
         let mut again = self.second_round(&running.read);
@@ -158,7 +108,7 @@ impl Ramp {
         context.rule("read: second round");
         let keys = again.keys().copied().collect();
         running.phase = Phase::Second;
-        running.waiting = nearest(context.setup(), context.here(), keys);
+        running.waiting = Waiting::nearest(context.setup(), context.here(), keys);
         for (key, among) in again {
             let site = context.setup().nearest(key, context.here());
             context.send(site, RampMessage::GetAmong(txn, key, among));
@@ -202,7 +152,7 @@ impl Ramp {
         let Some(running) = at.in_phase(txn, Phase::Second) else {
             return;
         };
-        if !running.answered(from, only(key)) {
+        if !running.waiting.answered(from, only(key)) {
             return;
         }
         match (version, self.reads) {
@@ -214,7 +164,7 @@ impl Ramp {
             // All that was seen is initial.
             (None, Reads::Small) => {}
         }
-        if running.waiting.is_empty() {
+        if running.waiting.is_over() {
             self.write(at, txn, context);
         }
     }
@@ -245,12 +195,12 @@ impl Ramp {
             Writes::TwoPhase | Writes::OnePhase => Phase::Prepare,
             Writes::Alone | Writes::AtOnce => Phase::Commit,
         };
-        running.waiting = everywhere(context.setup(), writes);
+        running.waiting = Waiting::everywhere(context.setup(), writes);
         let keys = self.metadata(writes, context);
-        for (site, waiting) in &running.waiting {
+        for (site, waiting) in running.waiting.iter() {
             for key in waiting.iter() {
                 let version = self.version_of(version, txn, key, context.setup());
-                context.send(*site, RampMessage::Prepare(txn, key, version, keys));
+                context.send(site, RampMessage::Prepare(txn, key, version, keys));
             }
         }
         for key in writes.iter() {
@@ -306,25 +256,22 @@ impl Ramp {
         let Some(running) = at.in_phase(txn, Phase::Prepare) else {
             return;
         };
-        running.answered(from, only(key));
+        running.waiting.answered(from, only(key));
         let enough = match self.bug {
             Some(Bug::EarlyCommit) => true,
             Some(Bug::OneReplica) => context.setup().writes(txn).iter().all(|key| {
-                let waits = |site: &Site| {
-                    let keys = running.waiting.get(site);
-                    keys.is_some_and(|keys| keys.contains(key))
-                };
+                let waits = |site: &Site| running.waiting.of(*site).contains(key);
                 !context.setup().replicas(key).iter().all(waits)
             }),
-            _ => running.waiting.is_empty(),
+            _ => running.waiting.is_over(),
         };
         if !enough {
             return;
         }
         running.phase = Phase::Commit;
-        running.waiting = everywhere(context.setup(), context.setup().writes(txn));
-        for (site, keys) in &running.waiting {
-            context.send(*site, RampMessage::Commit(txn, *keys, running.version));
+        running.waiting = Waiting::everywhere(context.setup(), context.setup().writes(txn));
+        for (site, keys) in running.waiting.iter() {
+            context.send(site, RampMessage::Commit(txn, keys, running.version));
         }
         if self.writes == Writes::OnePhase {
             at.running.remove(&txn);
@@ -343,8 +290,8 @@ impl Ramp {
         let Some(running) = at.in_phase(txn, Phase::Commit) else {
             return;
         };
-        running.answered(from, keys);
-        if running.waiting.is_empty() {
+        running.waiting.answered(from, keys);
+        if running.waiting.is_over() {
             at.running.remove(&txn);
             context.commit(txn);
         }

@@ -1,8 +1,9 @@
 //! The server's side: which versions it holds and shows.
 
-use super::{Bug, Ramp, RampMessage, RampSite, Writes, only};
+use super::{Bug, Ramp, RampMessage, RampSite, Writes};
 use crate::context::Context;
 use crate::id::{Key, KeySet, Site, Txn, Version};
+use crate::models::waiting::only;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

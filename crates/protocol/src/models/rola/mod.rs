@@ -41,6 +41,7 @@ pub(crate) use entries::entries;
 
 use crate::context::Context;
 use crate::id::{Key, KeySet, Site, Txn, Version};
+use crate::models::waiting::only;
 use crate::protocol::{Input, Protocol, Symmetry, VersionOrder};
 use crate::setup::Setup;
 use proxy::Running;
@@ -233,9 +234,4 @@ impl Protocol for Rola {
             _ => false,
         }
     }
-}
-
-/// The set of one key.
-fn only(key: Key) -> KeySet {
-    [key].into_iter().collect()
 }

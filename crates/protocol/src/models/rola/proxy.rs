@@ -1,9 +1,9 @@
 //! The proxy's side: what a transaction has read so far, and for whom it waits.
 
-use super::{Change, Rola, RolaMessage, RolaSite, only};
+use super::{Change, Rola, RolaMessage, RolaSite};
 use crate::context::Context;
 use crate::id::{Key, KeySet, Site, Txn, Version};
-use crate::models::ramp::{everywhere, first_reads, nearest};
+use crate::models::waiting::{Waiting, first_reads, only};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -27,35 +27,18 @@ enum Phase {
 pub(super) struct Running {
     phase: Phase,
     /// For which answers of whom.
-    waiting: BTreeMap<Site, KeySet>,
+    waiting: Waiting,
     /// What it read, with the metadata as long as they are needed.
     read: BTreeMap<Key, (Version, KeySet)>,
     /// The version of all it writes, once there is one.
     version: Version,
 }
 
-impl Running {
-    /// Ticks answers off; says whether any was waited for.
-    fn answered(&mut self, from: Site, keys: KeySet) -> bool {
-        let Some(waiting) = self.waiting.get_mut(&from) else {
-            return false;
-        };
-        let expected = !waiting.intersection(keys).is_empty();
-        *waiting = waiting.without(keys);
-        if waiting.is_empty() {
-            self.waiting.remove(&from);
-        }
-        expected
-    }
-}
-
 impl RolaSite {
     /// Whether these answers are all that the transaction still waits for.
     pub(super) fn is_last(&self, txn: Txn, from: Site, keys: KeySet) -> bool {
-        self.running.get(&txn).is_some_and(|running| {
-            let mut waiting = running.waiting.iter();
-            waiting.all(|(site, rest)| *site == from && rest.without(keys).is_empty())
-        })
+        let running = self.running.get(&txn);
+        running.is_some_and(|running| running.waiting.is_last(from, keys))
     }
 
     fn in_phase(&mut self, txn: Txn, phase: Phase) -> Option<&mut Running> {
@@ -73,10 +56,10 @@ impl Rola {
         context: &mut Context<'_, RolaMessage>,
     ) {
         let reads = first_reads(context.setup(), txn);
-        let waiting = nearest(context.setup(), context.here(), reads);
-        for (site, keys) in &waiting {
+        let waiting = Waiting::nearest(context.setup(), context.here(), reads);
+        for (site, keys) in waiting.iter() {
             for key in keys.iter() {
-                context.send(*site, RolaMessage::Get(txn, key));
+                context.send(site, RolaMessage::Get(txn, key));
             }
         }
         let running = Running {
@@ -102,11 +85,11 @@ impl Rola {
         let Some(running) = at.in_phase(txn, Phase::First) else {
             return;
         };
-        if !running.answered(from, only(key)) {
+        if !running.waiting.answered(from, only(key)) {
             return;
         }
         running.read.insert(key, (version, keys));
-        if !running.waiting.is_empty() {
+        if !running.waiting.is_over() {
             return;
         }
         let again = match self.change {
@@ -124,7 +107,7 @@ impl Rola {
         context.rule("read: second round");
         let keys = again.keys().copied().collect();
         running.phase = Phase::Second;
-        running.waiting = nearest(context.setup(), context.here(), keys);
+        running.waiting = Waiting::nearest(context.setup(), context.here(), keys);
         for (key, version) in again {
             let site = context.setup().nearest(key, context.here());
             context.send(site, RolaMessage::GetVersion(txn, key, version));
@@ -143,13 +126,13 @@ impl Rola {
         let Some(running) = at.in_phase(txn, Phase::Second) else {
             return;
         };
-        if !running.answered(from, only(key)) {
+        if !running.waiting.answered(from, only(key)) {
             return;
         }
         if let Some(version) = version {
             running.read.insert(key, (version, KeySet::EMPTY));
         }
-        if running.waiting.is_empty() {
+        if running.waiting.is_over() {
             self.write(at, txn, context);
         }
     }
@@ -177,14 +160,14 @@ impl Rola {
         let version = Version::new(at.clock, context.here());
         running.version = version;
         running.phase = Phase::Prepare;
-        running.waiting = everywhere(context.setup(), writes);
-        for (site, keys) in &running.waiting {
+        running.waiting = Waiting::everywhere(context.setup(), writes);
+        for (site, keys) in running.waiting.iter() {
             for key in keys.iter() {
                 let message = match read.get(&key) {
                     Some((read, _)) => RolaMessage::PrepareUpdate(txn, key, version, writes, *read),
                     None => RolaMessage::Prepare(txn, key, version, writes),
                 };
-                context.send(*site, message);
+                context.send(site, message);
             }
         }
         for key in writes.iter() {
@@ -205,7 +188,7 @@ impl Rola {
             return;
         };
         let voting = matches!(running.phase, Phase::Prepare | Phase::Abort);
-        if !voting || !running.answered(from, only(key)) {
+        if !voting || !running.waiting.answered(from, only(key)) {
             return;
         }
         let no = !yes && self.change != Some(Change::IgnoresNo);
@@ -213,10 +196,9 @@ impl Rola {
             running.phase = Phase::Abort;
             context.rule("abort");
             context.abort(txn);
-            let voted = everywhere(context.setup(), context.setup().writes(txn));
-            for (site, keys) in voted {
-                let waiting = running.waiting.get(&site).copied().unwrap_or_default();
-                for other in keys.without(waiting).iter() {
+            let voted = Waiting::everywhere(context.setup(), context.setup().writes(txn));
+            for (site, keys) in voted.iter() {
+                for other in keys.without(running.waiting.of(site)).iter() {
                     if (site, other) != (from, key) {
                         self.forget(site, other, running.version, context);
                     }
@@ -225,7 +207,7 @@ impl Rola {
         } else if yes && running.phase == Phase::Abort {
             self.forget(from, key, running.version, context);
         }
-        if !running.waiting.is_empty() {
+        if !running.waiting.is_over() {
             return;
         }
         if running.phase == Phase::Abort {
@@ -233,9 +215,9 @@ impl Rola {
             return;
         }
         running.phase = Phase::Commit;
-        running.waiting = everywhere(context.setup(), context.setup().writes(txn));
-        for (site, keys) in &running.waiting {
-            context.send(*site, RolaMessage::Commit(txn, *keys, running.version));
+        running.waiting = Waiting::everywhere(context.setup(), context.setup().writes(txn));
+        for (site, keys) in running.waiting.iter() {
+            context.send(site, RolaMessage::Commit(txn, keys, running.version));
         }
     }
 
@@ -263,8 +245,8 @@ impl Rola {
         let Some(running) = at.in_phase(txn, Phase::Commit) else {
             return;
         };
-        running.answered(from, keys);
-        if running.waiting.is_empty() {
+        running.waiting.answered(from, keys);
+        if running.waiting.is_over() {
             at.running.remove(&txn);
             context.commit(txn);
         }
