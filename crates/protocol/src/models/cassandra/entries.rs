@@ -38,104 +38,24 @@ const THREE_REPLICAS: &str = "k1@s2,s3,s4 | s1: r(k1); r(k1) | s2: w(k1)";
 
 /// The levels of consistency. All promises are about sessions, and transactions of one operation.
 pub(crate) fn entries() -> Vec<Entry> {
-    let level = |name, enough, repair| Cassandra {
-        name,
+    vec![one(), quorum(), repaired(), all()]
+}
+
+fn model(name: &'static str, enough: Enough, repair: bool) -> Cassandra {
+    Cassandra {
+        name: name.into(),
         enough,
         repair,
         bug: None,
-    };
-    let quorum = level("cassandra-quorum", Enough::Quorum, false);
-    let repair = level("cassandra-quorum+repair", Enough::Quorum, true);
-    let all = level("cassandra-all", Enough::All, false);
-    vec![
-        one(level("cassandra-one", Enough::One, false)),
-        Entry {
-            mutants: vec![
-                bug(
-                    &quorum,
-                    "cassandra-quorum/reads-one",
-                    Bug::ReadsOne,
-                    WRITE_READ,
-                ),
-                bug(
-                    &quorum,
-                    "cassandra-quorum/writes-one",
-                    Bug::WritesOne,
-                    WRITE_READ,
-                ),
-                bug(&quorum, "cassandra-quorum/oldest", Bug::Oldest, WRITE_READ),
-                bug(
-                    &quorum,
-                    "cassandra-quorum/last-arrival",
-                    Bug::LastArrival,
-                    TWO_WRITERS,
-                ),
-                bug(
-                    &quorum,
-                    "cassandra-quorum/own-clock",
-                    Bug::OwnClock,
-                    OVERWRITE,
-                ),
-            ],
-            model: Box::new(quorum),
-            title: "Cassandra, QUORUM",
-            source: SOURCE,
-            summary: "Single operations that more than half of the replicas answer.",
-            promises: ALL_BUT_READS,
-        },
-        Entry {
-            mutants: vec![
-                bug(
-                    &repair,
-                    "cassandra-quorum+repair/hasty",
-                    Bug::HastyRepair,
-                    THREE_REPLICAS,
-                ),
-                bug(
-                    &repair,
-                    "cassandra-quorum+repair/reads-one",
-                    Bug::ReadsOne,
-                    WRITE_READ,
-                ),
-                bug(
-                    &repair,
-                    "cassandra-quorum+repair/own-clock",
-                    Bug::OwnClock,
-                    OVERWRITE,
-                ),
-            ],
-            model: Box::new(repair),
-            title: "Cassandra, QUORUM with read repair",
-            source: SOURCE,
-            summary: "The same; a read brings stale replicas up to date before it is answered.",
-            promises: ALL_FOUR,
-        },
-        Entry {
-            mutants: vec![
-                bug(&all, "cassandra-all/reads-one", Bug::ReadsOne, TWO_READS),
-                bug(&all, "cassandra-all/backwards", Bug::Backwards, TWO_WRITES),
-                bug(
-                    &all,
-                    "cassandra-all/last-arrival",
-                    Bug::LastArrival,
-                    TWO_WRITERS,
-                ),
-                bug(&all, "cassandra-all/own-clock", Bug::OwnClock, OVERWRITE),
-            ],
-            model: Box::new(all),
-            title: "Cassandra, ALL",
-            source: SOURCE,
-            summary: "Single operations that all replicas answer.",
-            promises: ALL_FOUR,
-        },
-    ]
+    }
 }
 
-fn one(one: Cassandra) -> Entry {
+fn one() -> Entry {
+    let one = model("cassandra-one", Enough::One, false);
     Entry {
         mutants: vec![
-            bug(&one, "cassandra-one/own-clock", Bug::OwnClock, OVERWRITE),
-            bug(&one, "cassandra-one/backwards", Bug::Backwards, TWO_WRITES),
+            bug(&one, "own-clock", Bug::OwnClock, OVERWRITE),
+            bug(&one, "backwards", Bug::Backwards, TWO_WRITES),
         ],
         model: Box::new(one),
         title: "Cassandra, ONE",
@@ -145,7 +65,58 @@ fn one(one: Cassandra) -> Entry {
     }
 }
 
-fn bug(of: &Cassandra, name: &'static str, bug: Bug, setup: &str) -> Mutant {
+fn quorum() -> Entry {
+    let quorum = model("cassandra-quorum", Enough::Quorum, false);
+    Entry {
+        mutants: vec![
+            bug(&quorum, "reads-one", Bug::ReadsOne, WRITE_READ),
+            bug(&quorum, "writes-one", Bug::WritesOne, WRITE_READ),
+            bug(&quorum, "oldest", Bug::Oldest, WRITE_READ),
+            bug(&quorum, "last-arrival", Bug::LastArrival, TWO_WRITERS),
+            bug(&quorum, "own-clock", Bug::OwnClock, OVERWRITE),
+        ],
+        model: Box::new(quorum),
+        title: "Cassandra, QUORUM",
+        source: SOURCE,
+        summary: "Single operations that more than half of the replicas answer.",
+        promises: ALL_BUT_READS,
+    }
+}
+
+fn repaired() -> Entry {
+    let repaired = model("cassandra-quorum+repair", Enough::Quorum, true);
+    Entry {
+        mutants: vec![
+            bug(&repaired, "hasty", Bug::HastyRepair, THREE_REPLICAS),
+            bug(&repaired, "reads-one", Bug::ReadsOne, WRITE_READ),
+            bug(&repaired, "own-clock", Bug::OwnClock, OVERWRITE),
+        ],
+        model: Box::new(repaired),
+        title: "Cassandra, QUORUM with read repair",
+        source: SOURCE,
+        summary: "The same; a read brings stale replicas up to date before it is answered.",
+        promises: ALL_FOUR,
+    }
+}
+
+fn all() -> Entry {
+    let all = model("cassandra-all", Enough::All, false);
+    Entry {
+        mutants: vec![
+            bug(&all, "reads-one", Bug::ReadsOne, TWO_READS),
+            bug(&all, "backwards", Bug::Backwards, TWO_WRITES),
+            bug(&all, "last-arrival", Bug::LastArrival, TWO_WRITERS),
+            bug(&all, "own-clock", Bug::OwnClock, OVERWRITE),
+        ],
+        model: Box::new(all),
+        title: "Cassandra, ALL",
+        source: SOURCE,
+        summary: "Single operations that all replicas answer.",
+        promises: ALL_FOUR,
+    }
+}
+
+fn bug(of: &Cassandra, short: &str, bug: Bug, setup: &str) -> Mutant {
     let (what, breaks) = match bug {
         Bug::ReadsOne if setup == TWO_READS => ("one answer is enough for a read", MonotonicReads),
         Bug::ReadsOne => ("one answer is enough for a read", ReadYourWrites),
@@ -158,7 +129,7 @@ fn bug(of: &Cassandra, name: &'static str, bug: Bug, setup: &str) -> Mutant {
     };
     Mutant {
         model: Box::new(Cassandra {
-            name,
+            name: format!("{}/{short}", of.name).into(),
             bug: Some(bug),
             ..of.clone()
         }),

@@ -38,6 +38,7 @@ use crate::id::{Key, Site, SiteSet, Txn, Version};
 use crate::protocol::{Input, Protocol, Symmetry, VersionOrder};
 use crate::setup::Setup;
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// How many replicas must answer.
@@ -74,7 +75,7 @@ pub enum Bug {
 #[derive(Clone, Debug)]
 pub struct Cassandra {
     /// The name.
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     /// How many replicas must answer.
     pub enough: Enough,
     /// Whether stale replicas are brought up to date before a read is answered.
@@ -129,7 +130,7 @@ impl Protocol for Cassandra {
     type Message = CassandraMessage;
 
     fn name(&self) -> &str {
-        self.name
+        &self.name
     }
 
     fn site(&self, _setup: &Setup, _site: Site) -> CassandraSite {
