@@ -418,18 +418,30 @@ impl Protocol for Jessy {
         }
     }
 
-    /// Only a vote that is not the last one does nothing but count.
+    /// A vote that is not the last one only counts; after some answers the transaction only asks
+    /// for its next read.
     fn commutes(
         &self,
-        _setup: &Setup,
-        _site: Site,
+        setup: &Setup,
+        site: Site,
         server: &Server,
         input: Input<'_, Message>,
     ) -> bool {
-        let Input::Message(_, Message::Vote(txn, _)) = input else {
-            return false;
-        };
-        let running = server.running.get(txn);
-        matches!(running, Some(Running::Voting { awaited, .. }) if awaited.len() > 1)
+        match input {
+            Input::Message(_, Message::Vote(txn, _)) => {
+                let running = server.running.get(txn);
+                matches!(running, Some(Running::Voting { awaited, .. }) if awaited.len() > 1)
+            }
+            Input::Message(_, Message::Answer(txn, key, ..)) => match server.running.get(txn) {
+                Some(Running::Operation(place, snapshot)) => {
+                    let mut after = setup.ops(*txn)[usize::from(*place)..].iter();
+                    let asks = |op: &&Op| op.key() != *key && !snapshot.keys.contains(op.key());
+                    let next = after.find(asks);
+                    next.is_some_and(|op| !setup.holds(site, op.key()))
+                }
+                _ => true,
+            },
+            _ => false,
+        }
     }
 }

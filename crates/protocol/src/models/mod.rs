@@ -3,6 +3,7 @@
 mod buffered;
 pub mod cassandra;
 pub mod jessy;
+pub mod paxos;
 pub mod percolator;
 pub mod pstore;
 pub mod ramp;
@@ -27,6 +28,7 @@ pub(crate) fn all() -> Vec<Entry> {
     all.extend(two_phase_locking::entries());
     all.extend(snapshot::entries());
     all.extend(percolator::entries());
+    all.extend(paxos::entries());
     all
 }
 

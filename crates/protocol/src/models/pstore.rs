@@ -98,7 +98,9 @@ pub struct Queued {
 /// Votes on a transaction.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Votes {
-    yes: SiteSet,
+    /// The keys for which a replica voted yes.
+    covered: KeySet,
+    /// Whether any replica voted no.
     no: bool,
 }
 
@@ -267,7 +269,7 @@ impl PStore {
         let vote = queued.reads.iter().all(current);
         ctx.rule(if vote { "vote: yes" } else { "vote: no" });
         server.queue[place].voted = true;
-        count(server, here, txn, vote);
+        count(server, setup, here, (txn, vote));
         for site in replicas.iter().filter(|site| *site != here) {
             ctx.send(site, Message::Vote(txn, vote));
         }
@@ -289,12 +291,9 @@ impl PStore {
         };
         let (txn, version) = (first.txn, first.version);
         let votes = server.votes.get(&txn);
-        let yes = votes.map_or(SiteSet::EMPTY, |votes| votes.yes);
-        let enough = first.reads.keys().all(|key| {
-            let mut replicas = setup.replicas(*key).iter();
-            replicas.any(|site| yes.contains(*site))
-        });
-        if !enough && !(self.bug == Some(Bug::OwnVote) && yes.contains(here)) {
+        let covered = votes.map_or(KeySet::EMPTY, |votes| votes.covered);
+        let enough = first.reads().without(covered).is_empty();
+        if !enough && !(self.bug == Some(Bug::OwnVote) && first.voted) {
             return false;
         }
         ctx.rule("commit");
@@ -312,10 +311,16 @@ impl PStore {
     }
 }
 
-fn count(server: &mut Server, from: Site, txn: Txn, vote: bool) {
+/// The keys that a vote of a site speaks for.
+fn spoken_for(setup: &Setup, site: Site, txn: Txn) -> KeySet {
+    let reads = setup.reads(txn).iter();
+    reads.filter(|key| setup.holds(site, *key)).collect()
+}
+
+fn count(server: &mut Server, setup: &Setup, from: Site, (txn, vote): (Txn, bool)) {
     let votes = server.votes.entry(txn).or_default();
     if vote {
-        votes.yes.insert(from);
+        votes.covered = votes.covered.union(spoken_for(setup, from, txn));
     } else {
         votes.no = true;
     }
@@ -372,7 +377,7 @@ impl Protocol for PStore {
             }
             Message::Vote(txn, vote) => {
                 if !server.decided.contains(txn) {
-                    count(server, from, txn, vote);
+                    count(server, ctx.setup, from, (txn, vote));
                     self.certify(server, ctx);
                 }
             }
@@ -398,18 +403,42 @@ impl Protocol for PStore {
         }
     }
 
-    /// What comes too late to matter.
+    /// What comes too late to matter or says nothing new; and an answer after which the
+    /// transaction only asks for the next read.
     fn commutes(
         &self,
-        _setup: &Setup,
-        _site: Site,
+        setup: &Setup,
+        site: Site,
         server: &Server,
         input: Input<'_, Message>,
     ) -> bool {
-        match input {
-            Input::Message(_, Message::Outcome(txn, _)) => !server.running.contains_key(txn),
-            Input::Message(_, Message::Vote(txn, _)) => server.decided.contains(*txn),
-            _ => false,
+        let Input::Message(from, message) = input else {
+            return false;
+        };
+        match message {
+            Message::Outcome(txn, _) => !server.running.contains_key(txn),
+            Message::Vote(txn, vote) => {
+                let votes = server.votes.get(txn);
+                let known = |votes: &Votes| {
+                    let keys = spoken_for(setup, from, *txn);
+                    votes.no || *vote && keys.without(votes.covered).is_empty()
+                };
+                server.decided.contains(*txn) || votes.is_some_and(known)
+            }
+            Message::Answer(txn, key, _) => match server.running.get(txn) {
+                Some(Running::Operation(place, reads)) => {
+                    let (before, after) = setup.ops(*txn).split_at(usize::from(*place));
+                    let asks = |op: &&Op| {
+                        let new = op.key() != *key && !reads.contains_key(&op.key());
+                        matches!(op, Op::Read(_)) && new && !before.contains(&Op::Write(op.key()))
+                    };
+                    let own = |op: &Op| after.contains(&Op::Write(op.key()));
+                    let next = after.iter().find(asks);
+                    next.is_some_and(|op| !setup.holds(site, op.key()) && !own(op))
+                }
+                _ => true,
+            },
+            Message::Read(..) | Message::Certify(_) => false,
         }
     }
 }

@@ -67,6 +67,10 @@ pub fn violated(outcome: &Outcome) -> String {
 pub fn expect(model: &dyn Model, line: &str, wrong: &str) -> Outcome {
     let outcome = explore(model, &[line], false);
     assert_eq!(violated(&outcome), wrong, "{} on {line}", model.name());
+    assert!(
+        outcome.evidence.finals_two_commits > 0,
+        "{line} shows nothing"
+    );
     if let Some(stuck) = &outcome.stuck {
         panic!("{} on {line}: stuck {:#?}", model.name(), stuck.run);
     }

@@ -59,7 +59,7 @@ pub(crate) fn entries() -> Vec<Entry> {
             source: "Liu, Ölveczky, Wang, Meseguer: Formal modeling and analysis of the Walter \
                      transactional data store, WRLA 2018, as published with CAT",
             summary: "Broken: a site that reads a key elsewhere misses its own latest writes.",
-            promises: &[Property::Level(Level::ReadCommitted)],
+            promises: &[Property::Level(Level::ReadUncommitted)],
             mutants: Vec::new(),
         },
     ]
