@@ -2,8 +2,12 @@
 
 mod verdicts;
 
+use history::Level;
 use protocol::models::jessy::Jessy;
-use verdicts::{expect, expect_mutants, expect_rules, expect_same_reduced, explore, violated};
+use verdicts::{
+    expect, expect_despite_faults, expect_mutants, expect_rules, expect_same_reduced, explore,
+    violated,
+};
 
 const JESSY: Jessy = Jessy::PUBLISHED;
 
@@ -75,4 +79,12 @@ fn a_session_can_miss_its_own_write() {
     let outcome = explore(&JESSY, &[OWN_WRITE], true);
     assert_eq!(violated(&outcome), "RA UA PSI SSER");
     expect(&JESSY, OWN_WRITE, "SSER");
+}
+
+#[test]
+fn faults_break_nothing() {
+    let level = Level::NonMonotonicSnapshotIsolation;
+    for line in [LOST_UPDATE, FRACTURED_READ] {
+        expect_despite_faults(&JESSY, line, level);
+    }
 }

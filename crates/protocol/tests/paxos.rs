@@ -2,8 +2,11 @@
 
 mod verdicts;
 
+use history::Level;
 use protocol::models::paxos::Paxos;
-use verdicts::{expect_mutants, expect_rules, expect_same_reduced, explore, violated};
+use verdicts::{
+    expect_despite_faults, expect_mutants, expect_rules, expect_same_reduced, explore, violated,
+};
 
 const PAXOS: Paxos = Paxos::PUBLISHED;
 
@@ -42,4 +45,11 @@ fn what_commutes_changes_no_history() {
     for line in [ONE_CLIENT, two_servers, CLIENTS_AT_SERVERS] {
         expect_same_reduced(&PAXOS, line);
     }
+}
+
+#[test]
+fn faults_break_nothing() {
+    expect_despite_faults(&PAXOS, ONE_CLIENT, Level::StrictSerializable);
+    let two_servers = "k1@s1,s2 | s3: w(k1); r(k1) | s4: w(k1)";
+    expect_despite_faults(&PAXOS, two_servers, Level::StrictSerializable);
 }

@@ -2,8 +2,9 @@
 
 mod verdicts;
 
+use history::Level;
 use protocol::models::pstore::PStore;
-use verdicts::{expect, expect_mutants, expect_rules, expect_same_reduced};
+use verdicts::{expect, expect_despite_faults, expect_mutants, expect_rules, expect_same_reduced};
 
 const STORE: PStore = PStore::PUBLISHED;
 
@@ -56,5 +57,12 @@ fn what_commutes_changes_no_history() {
         STALE_READ,
     ] {
         expect_same_reduced(&STORE, line);
+    }
+}
+
+#[test]
+fn faults_break_nothing() {
+    for line in [LOST_UPDATE, FRACTURED_READ] {
+        expect_despite_faults(&STORE, line, Level::Serializable);
     }
 }

@@ -2,8 +2,9 @@
 
 mod verdicts;
 
+use history::Level;
 use protocol::models::walter::Walter;
-use verdicts::{expect, expect_mutants, expect_rules, explore, violated};
+use verdicts::{expect, expect_despite_faults, expect_mutants, expect_rules, explore, violated};
 
 const BOTH: [Walter; 2] = [Walter::PUBLISHED, Walter::UNREPLICATED];
 
@@ -137,5 +138,13 @@ fn what_commutes_changes_no_history() {
         ] {
             verdicts::expect_same_reduced(&walter, line);
         }
+    }
+}
+
+#[test]
+fn faults_break_nothing() {
+    let level = Level::ParallelSnapshotIsolation;
+    for line in [REMOTE_UPDATES, LOCAL_AND_REMOTE_UPDATE] {
+        expect_despite_faults(&Walter::PUBLISHED, line, level);
     }
 }

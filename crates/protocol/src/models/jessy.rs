@@ -253,7 +253,7 @@ impl Jessy {
     ) {
         let (setup, here) = (ctx.setup, ctx.here());
         let writes = setup.writes(txn);
-        let mut prepared = server.prepared.keys();
+        let mut prepared = server.prepared.keys().filter(|other| **other != txn);
         let mut mine = writes.iter().filter(|key| setup.preferred(*key) == here);
         let another = prepared.any(|other| !setup.writes(*other).intersection(writes).is_empty());
         let newer = mine.any(|key| {

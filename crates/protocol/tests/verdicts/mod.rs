@@ -3,7 +3,7 @@
 #![allow(dead_code, reason = "each test file uses some of it")]
 
 use history::Level;
-use protocol::{Answer, Form, Model, Outcome, Property, Question, Request, Setup};
+use protocol::{Answer, Faults, Form, Model, Outcome, Property, Question, Request, Setup, World};
 
 /// The properties of the table, weak to strong.
 pub const TABLE: [(&str, Level); 9] = [
@@ -102,6 +102,34 @@ pub fn expect_same_reduced(model: &dyn Model, line: &str) {
         (outcome.evidence.histories, wrong, outcome.stuck.is_some())
     };
     assert_eq!(run(true), run(false), "{} on {line}", model.name());
+}
+
+/// One fault of each kind may cost answers, but breaks nothing.
+pub fn expect_despite_faults(model: &dyn Model, line: &str, level: Level) {
+    let none = Faults::default();
+    for faults in [
+        Faults { lose: 1, ..none },
+        Faults { double: 1, ..none },
+        Faults { crash: 1, ..none },
+        Faults { cut: 1, ..none },
+    ] {
+        let request = Request {
+            questions: vec![strict(Property::Level(level))],
+            world: World {
+                faults,
+                ..World::default()
+            },
+            ..Request::default()
+        };
+        let outcome = model.explore(&setups(&[line]), 1, &request);
+        let answer = &outcome.answers[0].1;
+        assert!(
+            matches!(answer, Answer::Holds),
+            "{} on {line} with {faults:?}: {answer:#?}",
+            model.name()
+        );
+        assert!(outcome.model_error.is_none());
+    }
 }
 
 /// Every mutant of the entry breaks what it says on its setup, and there the entry itself holds.
