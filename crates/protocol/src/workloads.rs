@@ -103,6 +103,35 @@ fn planned_for_mutants() -> Vec<(&'static str, Vec<Planned>)> {
                 (1, vec![vec![r(X)]]),
             ],
         ),
+        // Half of a transaction is seen by who reads the far half first.
+        (
+            "fractured-read-reverse",
+            vec![(0, vec![vec![w(X), w(Y)]]), (1, vec![vec![r(Y), r(X)]])],
+        ),
+        // A slow write of X hides a later one.
+        (
+            "hidden-write",
+            vec![
+                (1, vec![vec![w(X)]]),
+                (0, vec![vec![w(X)]]),
+                (1, vec![vec![w(X), w(Y)]]),
+                (0, vec![vec![r(X), r(Y)]]),
+            ],
+        ),
+        // A write slips in before a read that is over.
+        (
+            "forgotten-read",
+            vec![(0, vec![vec![r(X), w(Y)]]), (1, vec![vec![w(X), w(Y)]])],
+        ),
+        // One reads what has a later timestamp than its own.
+        (
+            "small-timestamp",
+            vec![
+                (0, vec![vec![r(X), w(Y)]]),
+                (0, vec![vec![w(X)]]),
+                (1, vec![vec![r(X), w(Y)]]),
+            ],
+        ),
         // Two updates conflict on one of their keys only.
         (
             "update-both",

@@ -9,6 +9,7 @@ pub mod pstore;
 pub mod ramp;
 pub mod rola;
 pub mod snapshot;
+pub mod tapir;
 pub mod two_phase_locking;
 mod waiting;
 pub mod walter;
@@ -28,6 +29,7 @@ pub(crate) fn all() -> Vec<Entry> {
     all.extend(two_phase_locking::entries());
     all.extend(snapshot::entries());
     all.extend(percolator::entries());
+    all.extend(tapir::entries());
     all.extend(paxos::entries());
     all
 }

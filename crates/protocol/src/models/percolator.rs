@@ -411,7 +411,7 @@ pub(crate) fn entries() -> Vec<Entry> {
             mutant(
                 Bug::EarlyTimestamp,
                 "the commit timestamp is taken before the keys are locked",
-                "fractured-read/1",
+                "fractured-read-reverse/1",
             ),
             mutant(
                 Bug::IgnoresRefusal,
@@ -421,7 +421,7 @@ pub(crate) fn entries() -> Vec<Entry> {
             mutant(
                 Bug::StealsLocks,
                 "a prewrite takes the lock of another transaction away",
-                "lost-update/1",
+                "update-both/1",
             ),
         ],
     }]

@@ -44,10 +44,20 @@ impl Property {
         }
     }
 
-    /// Whether whoever has this property has `weaker` too, in strict form.
-    pub fn implies(self, weaker: Property) -> bool {
+    /// Whether whoever has this property has `weaker` too, in strict form. Where transactions are
+    /// each alone in a session, levels that differ by sessions only are the same.
+    pub fn implies(self, weaker: Property, sessions: bool) -> bool {
+        let with_sessions = |level: Level| match level {
+            _ if sessions => level,
+            Level::NonMonotonicSnapshotIsolation => Level::ParallelSnapshotIsolation,
+            Level::SnapshotIsolation => Level::StrongSessionSnapshotIsolation,
+            Level::Serializable => Level::StrongSessionSerializable,
+            other => other,
+        };
         match (self, weaker) {
-            (Property::Level(level), Property::Level(weaker)) => level.implies(weaker),
+            (Property::Level(level), Property::Level(weaker)) => {
+                with_sessions(level).implies(weaker)
+            }
             (Property::Level(level), Property::UpdateSerializable) => {
                 level.implies(Level::Serializable)
             }
