@@ -6,6 +6,9 @@ use crate::property::Judge;
 use crate::protocol::{Protocol, Symmetry};
 use crate::question::{Outcome, Property, Question, Request};
 use crate::setup::Setup;
+use crate::simulate::{
+    Estimate, EstimateOptions, SetupSource, SimulateOptions, SimulateOutcome, estimate, simulate,
+};
 use crate::system::{Action, World};
 use crate::trace::{self, Run};
 use history::{Anomaly, History};
@@ -29,6 +32,18 @@ pub trait Model: Send + Sync {
     ) -> Result<Run, String>;
     /// Judges a log once more.
     fn judge(&self, setup: &Setup, log: &Log, sessions: bool, question: Question) -> Judgement;
+    /// Simulates runs by chance.
+    fn simulate(
+        &self,
+        setups: SetupSource<'_>,
+        options: &SimulateOptions<'_>,
+    ) -> Result<SimulateOutcome, String>;
+    /// Measures runs in virtual time.
+    fn estimate(
+        &self,
+        setups: SetupSource<'_>,
+        options: &EstimateOptions<'_>,
+    ) -> Result<Estimate, String>;
 }
 
 impl<P: Protocol> Model for P {
@@ -63,6 +78,22 @@ impl<P: Protocol> Model for P {
             anomalies,
             explanation,
         }
+    }
+
+    fn simulate(
+        &self,
+        setups: SetupSource<'_>,
+        options: &SimulateOptions<'_>,
+    ) -> Result<SimulateOutcome, String> {
+        simulate(self, setups, options)
+    }
+
+    fn estimate(
+        &self,
+        setups: SetupSource<'_>,
+        options: &EstimateOptions<'_>,
+    ) -> Result<Estimate, String> {
+        estimate(self, setups, options)
     }
 }
 

@@ -1,8 +1,8 @@
 //! Faults within a budget: lost and doubled messages, crashes, sites cut off.
 
-use crate::id::{Site, SiteSet};
+use crate::id::Site;
 use crate::protocol::Protocol;
-use crate::system::{Move, State, System};
+use crate::system::{Move, Packet, State, System};
 use serde::{Deserialize, Serialize};
 
 /// How many faults of each kind may happen in a run.
@@ -79,12 +79,7 @@ impl<P: Protocol> System<'_, P> {
                 state.spent.crash += 1;
             }
             Move::Cut(site) => {
-                let lost: SiteSet = [site].into_iter().collect();
-                state.network.retain(|packet| {
-                    packet.from == packet.to
-                        || packet.multicast.is_some()
-                        || !(lost.contains(packet.from) || lost.contains(packet.to))
-                });
+                state.network.retain(|packet| survives_cut(packet, site));
                 state.cut.insert(site);
                 state.spent.cut += 1;
             }
@@ -94,4 +89,11 @@ impl<P: Protocol> System<'_, P> {
             Move::Start(_) | Move::Deliver(_) | Move::Step(..) | Move::Recover(_) => {}
         }
     }
+}
+
+/// Whether a packet on its way still arrives when `site` is cut off.
+pub(crate) fn survives_cut<M>(packet: &Packet<M>, site: Site) -> bool {
+    packet.from == packet.to
+        || packet.multicast.is_some()
+        || (packet.from != site && packet.to != site)
 }

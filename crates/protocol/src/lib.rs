@@ -19,6 +19,7 @@ mod protocol;
 mod question;
 mod setup;
 mod setup_text;
+mod simulate;
 mod system;
 mod trace;
 mod workloads;
@@ -37,6 +38,10 @@ pub use question::{
     detail,
 };
 pub use setup::{Op, Session, Setup, shape};
+pub use simulate::{
+    Delay, Delays, Estimate, EstimateOptions, Found, Mean, Popularity, Proportion, Quantile,
+    Scheduler, SetupSource, SimulateOptions, SimulateOutcome, Spread, Workload, estimate, simulate,
+};
 pub use system::{Action, Did, Move, Packet, State, System, World};
 pub use trace::{
     Cause, Changed, Happened, Message, Page, ReplayFile, Run, Step, html, mermaid, svg, text,
