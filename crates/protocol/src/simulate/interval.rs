@@ -134,7 +134,7 @@ impl Mean {
     pub(crate) fn of_ratio(runs: impl Iterator<Item = (f64, f64)> + Clone) -> Option<Mean> {
         let (mean, variance) = ratio(runs);
         let half = Z * variance.sqrt();
-        (mean.is_finite() && half.is_finite()).then(|| Mean {
+        (mean.is_finite() && half.is_finite()).then_some(Mean {
             mean,
             low: mean - half,
             high: mean + half,
