@@ -2,8 +2,8 @@
 
 mod expect;
 
-use history::Level::{self, *};
 use expect::*;
+use history::Level::{self, *};
 
 const SESSION: [Level; 4] = [
     ReadYourWrites,

@@ -2,9 +2,9 @@
 
 mod expect;
 
+use expect::*;
 use history::Level;
 use protocol::*;
-use expect::*;
 
 /// Those that promise read atomicity.
 const ATOMIC: [&str; 6] = [

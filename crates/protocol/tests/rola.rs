@@ -2,10 +2,10 @@
 
 mod expect;
 
+use expect::*;
 use history::Level;
 use protocol::*;
 use std::collections::HashSet;
-use expect::*;
 
 const BOTH: [&str; 2] = ["rola", "rola/no-abort-message"];
 
