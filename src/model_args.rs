@@ -81,7 +81,7 @@ pub struct BoundsArgs {
     /// Transactions, at most [default: 3; in the table 4]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=8))]
     pub txns: Option<u8>,
-    /// Operations of a transaction, at most
+    /// Operations of a transaction, at most; in the table, exactly
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u8).range(1..=6))]
     pub ops: u8,
     /// Keys
@@ -100,14 +100,9 @@ pub struct BoundsArgs {
     )]
     pub replication: Vec<u8>,
     /// What transactions may be, separated by commas: ro (only reads), wo (only writes), rmw (reads
-    /// and writes of the same keys), general (any mix in any order)
-    #[arg(
-        long,
-        value_enum,
-        value_name = "SHAPE,…",
-        value_delimiter = ',',
-        default_value = "general"
-    )]
+    /// and writes of the same keys), general (any mix in any order) [default: general; in the
+    /// table the others]
+    #[arg(long, value_enum, value_name = "SHAPE,…", value_delimiter = ',')]
     pub shapes: Vec<ShapeArg>,
     /// Whether keys may be anywhere, or where CAT has them
     #[arg(long, value_enum, default_value = "all")]

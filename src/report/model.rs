@@ -29,6 +29,8 @@ pub struct Asked<'a> {
     pub explicit: bool,
     /// Whether faults could happen.
     pub faults: bool,
+    /// Whether levels know who ran what.
+    pub sessions: bool,
     /// How long it took.
     pub seconds: f64,
 }
@@ -117,7 +119,7 @@ impl Finding {
 impl Asked<'_> {
     /// Whether the protocol promises what is asked.
     pub fn promised(&self, question: Question) -> bool {
-        let implied = |promise: &Property| promise.implies(question.property);
+        let implied = |promise: &Property| promise.implies(question.property, self.sessions);
         question.form == Form::Strict && self.entry.promises.iter().any(implied)
     }
 
@@ -165,7 +167,9 @@ impl Asked<'_> {
 
 /// Whether who has the first property has the second, another one.
 fn stronger(one: Question, other: Question) -> bool {
-    one.form == other.form && one.property != other.property && one.property.implies(other.property)
+    one.form == other.form
+        && one.property != other.property
+        && one.property.implies(other.property, true)
 }
 
 /// The whole report.

@@ -120,6 +120,7 @@ fn ask<'a>(
         findings,
         explicit: !args.levels.is_empty(),
         faults: request.world.faults != protocol::Faults::default(),
+        sessions: request.sessions,
         seconds: started.elapsed().as_secs_f64(),
     })
 }

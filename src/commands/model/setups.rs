@@ -28,12 +28,16 @@ pub fn chosen(args: &AskArgs, symmetry: Symmetry) -> Result<Initial, Failure> {
     if !args.workload.is_empty() {
         return Ok(Initial::these(workloads(&args.workload)?));
     }
-    within(&args.bounds, 3, symmetry, !args.effort.no_reduction)
+    let bounds = bounds(&args.bounds, 3, 1, &[Shape::General]);
+    within(&bounds, symmetry, !args.effort.no_reduction)
 }
 
-/// What the table is computed of: all within bounds, and the workloads that separate levels.
+/// What the table is computed of: all within the paper's bounds, with transactions of the kinds
+/// that CAT makes, and the workloads that separate levels.
 pub fn of_table(args: &BoundsArgs, symmetry: Symmetry) -> Result<Initial, Failure> {
-    let mut initial = within(args, 4, symmetry, true)?;
+    let shapes = [Shape::ReadOnly, Shape::WriteOnly, Shape::ReadModifyWrite];
+    let bounds = bounds(args, 4, usize::from(args.ops), &shapes);
+    let mut initial = within(&bounds, symmetry, true)?;
     for (_, setup) in separating() {
         if !initial.setups.contains(&setup) {
             initial.raw += 1;
@@ -44,17 +48,12 @@ pub fn of_table(args: &BoundsArgs, symmetry: Symmetry) -> Result<Initial, Failur
 }
 
 /// All within bounds. Those that differ by names only are one, unless nothing is to be reduced.
-fn within(
-    args: &BoundsArgs,
-    txns: u8,
-    symmetry: Symmetry,
-    reduction: bool,
-) -> Result<Initial, Failure> {
+fn within(bounds: &Bounds, symmetry: Symmetry, reduction: bool) -> Result<Initial, Failure> {
     let symmetry = match reduction {
         true => symmetry,
         false => Symmetry::default(),
     };
-    let setups = bounds(args, txns)
+    let setups = bounds
         .setups(symmetry)
         .map_err(|problem| Failure(problem.to_string()))?;
     if setups.setups.is_empty() {
@@ -66,7 +65,9 @@ fn within(
     })
 }
 
-fn bounds(args: &BoundsArgs, txns: u8) -> Bounds {
+/// The bounds of the arguments, where they say nothing: so many transactions, of these shapes, with
+/// at least so many operations.
+fn bounds(args: &BoundsArgs, txns: u8, ops_min: usize, otherwise: &[Shape]) -> Bounds {
     let shape = |shape: &ShapeArg| match shape {
         ShapeArg::Ro => Shape::ReadOnly,
         ShapeArg::Wo => Shape::WriteOnly,
@@ -78,8 +79,11 @@ fn bounds(args: &BoundsArgs, txns: u8) -> Bounds {
     Bounds {
         mix: Mix::Any {
             txns: 1..=usize::from(args.txns.unwrap_or(txns)),
-            ops: 1..=usize::from(args.ops),
-            shapes: args.shapes.iter().map(shape).collect(),
+            ops: ops_min..=usize::from(args.ops),
+            shapes: match args.shapes.is_empty() {
+                true => otherwise.to_vec(),
+                false => args.shapes.iter().map(shape).collect(),
+            },
         },
         keys: usize::from(args.keys),
         sites,

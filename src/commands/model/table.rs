@@ -74,6 +74,7 @@ fn row<'a>(
         findings,
         explicit: false,
         faults: false,
+        sessions: request.sessions,
         seconds: started.elapsed().as_secs_f64(),
     })
 }
