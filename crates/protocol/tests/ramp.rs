@@ -61,6 +61,8 @@ fn nobody_prevents_lost_updates() {
         let expected = [
             CursorStability,
             UpdateAtomic,
+            NonMonotonicSnapshotIsolation,
+            ParallelSnapshotIsolation,
             SnapshotIsolation,
             Serializable,
             StrictSerializable,
@@ -75,12 +77,18 @@ fn nobody_is_snapshot_isolated_or_serializable_without_lost_updates_either() {
     for name in ATOMIC.into_iter().chain(LOOSE) {
         let model = entry(name).model;
         let broken = violated(&*model, SKEWED_WRITE, &TABLE, false);
-        let above = [SnapshotIsolation, Serializable, StrictSerializable];
+        let above = [
+            NonMonotonicSnapshotIsolation,
+            ParallelSnapshotIsolation,
+            SnapshotIsolation,
+            Serializable,
+            StrictSerializable,
+        ];
         assert_eq!(broken, above, "{name}");
         let broken = violated(&*model, WRITE_SKEW, &TABLE, false);
-        assert_eq!(broken, above[1..], "{name}");
+        assert_eq!(broken, above[3..], "{name}");
         let broken = violated(&*model, BLIND_WRITES, &TABLE, false);
-        assert_eq!(broken, above[2..], "{name}");
+        assert_eq!(broken, above[4..], "{name}");
     }
 }
 

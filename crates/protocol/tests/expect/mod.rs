@@ -4,12 +4,14 @@
 use history::Level;
 use protocol::*;
 
-/// The columns of the published table, weak before strong, without those it leaves out.
-pub const TABLE: [Level; 7] = [
+/// The columns of the published table, in its order.
+pub const TABLE: [Level; 9] = [
     Level::ReadCommitted,
     Level::ReadAtomic,
     Level::CursorStability,
     Level::UpdateAtomic,
+    Level::NonMonotonicSnapshotIsolation,
+    Level::ParallelSnapshotIsolation,
     Level::SnapshotIsolation,
     Level::Serializable,
     Level::StrictSerializable,

@@ -28,8 +28,9 @@
 //! - A timestamp is greater than those of all versions the transaction read; CAT's follow the
 //!   prepares at the proxy's own site only, so that an update can be older than what it updates
 //!   (`rola/own-clock`).
-//! - Readers compare timestamps, so the order of versions is that of timestamps and not, as the
-//!   order of arrival would be, one that readers never see: with blind writes the two differ.
+//! - Readers compare timestamps, so the order of versions is that of timestamps. It is not the order
+//!   of arrival, in which servers choose what to show: of two blind writes, the one with the smaller
+//!   timestamp can come last, and by the order of arrival reads would then be fractured.
 //! - The votes of an aborted transaction are awaited, to tell who accepted.
 //! - Servers lose nothing in a crash, and no one finishes the work of a proxy that is gone.
 
