@@ -188,6 +188,31 @@ fn what_is_promised_holds_and_nothing_more() {
 }
 
 #[test]
+fn reductions_change_no_answer() {
+    for name in NAMES {
+        let entry = entry(name);
+        let simple = |(name, _): &(String, Setup)| name.ends_with("/1") && !name.contains("fork");
+        for (workload, setup) in separating().into_iter().filter(simple) {
+            let setups = [setup];
+            let answers = |reduced: bool| {
+                let request = Request {
+                    partial_order: reduced,
+                    symmetry: reduced,
+                    ..ask(&levels())
+                };
+                let outcome = entry.model.explore(&setups, 1, &request);
+                let lengths = outcome.answers.iter().map(|(_, answer)| match answer {
+                    Answer::Violated(run) => run.trace.len(),
+                    _ => 0,
+                });
+                lengths.collect::<Vec<usize>>()
+            };
+            assert_eq!(answers(true), answers(false), "{name} {workload}");
+        }
+    }
+}
+
+#[test]
 fn every_seeded_bug_shows() {
     for name in NAMES {
         let entry = entry(name);

@@ -58,7 +58,7 @@ fn reason(property: Property, seen: &Evidence) -> Option<&'static str> {
         | NonMonotonicSnapshotIsolation
         | ParallelSnapshotIsolation
         | SnapshotIsolation
-        | Serializable => reads_from(seen).or_else(|| conflicts(seen)),
+        | Serializable => conflicts(seen),
     }
 }
 
