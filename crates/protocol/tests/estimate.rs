@@ -248,6 +248,38 @@ fn an_estimate_is_the_same_whatever_the_threads() {
 }
 
 #[test]
+fn rounds_are_those_of_the_papers() {
+    let read = "k1@s1 k2@s2 | s3: r(k1) r(k2)";
+    let write = "k1@s1 k2@s2 | s3: w(k1) w(k2)";
+    for (name, line, rounds) in [
+        ("ramp-f", read, 1.0),
+        ("ramp-s", read, 2.0),
+        ("ramp-h", read, 1.0),
+        ("ramp-f", write, 2.0),
+        ("ramp-f+1pw", write, 1.0),
+        ("faster", write, 1.0),
+        // A fast commit sends nothing before it answers, a slow one asks for votes.
+        ("walter", "k1@s1 k2@s2 | s1: w(k1)", 0.0),
+        ("walter", write, 1.0),
+    ] {
+        let entries = catalogue().into_iter();
+        let mut models = entries.map(|entry| entry.model);
+        let model = models.find(|model| model.name() == name).expect(name);
+        let setups = [line.parse::<Setup>().unwrap()];
+        let options = timed("constant:1", 20);
+        let found = model
+            .estimate(SetupSource::These(&setups), &options)
+            .unwrap();
+        assert_eq!(found.rounds.unwrap().mean.mean, rounds, "{name}: {line}");
+        assert_eq!(
+            found.latency.unwrap().p99.value,
+            2.0 * rounds,
+            "{name}: {line}"
+        );
+    }
+}
+
+#[test]
 fn times_that_are_none_are_refused() {
     for text in [
         "exponential:-1",

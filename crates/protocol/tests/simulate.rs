@@ -291,6 +291,45 @@ fn what_is_too_large_to_explore_is_made_small_by_runs() {
     assert!(run.trace.len() <= found.found[0].unwrap().steps);
 }
 
+/// Most seeded bugs show in simulation too, and none in the protocols that they were put into.
+#[test]
+fn simulation_tells_bugs_from_protocols() {
+    let options = |property, scheduler, runs| SimulateOptions {
+        request: Request {
+            questions: vec![Question {
+                property,
+                form: Form::Strict,
+            }],
+            ..Request::default()
+        },
+        runs,
+        scheduler,
+        shrink_runs: 0,
+        ..SimulateOptions::default()
+    };
+    let (mut missed, mut all) = (Vec::new(), 0);
+    for entry in catalogue() {
+        for mutant in &entry.mutants {
+            let setups = std::slice::from_ref(&mutant.setup);
+            let violates = |model: &dyn Model, scheduler, runs| {
+                let options = options(mutant.breaks, scheduler, runs);
+                let found = model.simulate(SetupSource::These(setups), &options);
+                violation(&found.unwrap()).is_some()
+            };
+            assert!(!violates(&*entry.model, Scheduler::Random, 200));
+            let schedulers = [Scheduler::Random, Scheduler::Pct(3)];
+            let mut found = schedulers
+                .into_iter()
+                .map(|scheduler| violates(&*mutant.model, scheduler, 1000));
+            all += 1;
+            if !found.any(|found| found) {
+                missed.push(mutant.model.name().to_string());
+            }
+        }
+    }
+    assert!(missed.len() * 10 <= all, "{missed:?} of {all}");
+}
+
 #[test]
 fn bad_bounds_are_refused() {
     let options = SimulateOptions::default();
