@@ -2,7 +2,7 @@
 
 use crate::args::parse_positive;
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use protocol::{Property, Setup};
+use protocol::{Delay, Popularity, Property, Scheduler, Setup};
 
 /// Model checks protocols: visits every run within bounds, and judges each
 #[derive(Parser)]
@@ -30,6 +30,10 @@ pub enum ModelCommand {
     Mutants(MutantsArgs),
     /// Compute the table of all protocols and properties, next to the published one
     Table(Box<TableArgs>),
+    /// Run protocols many times by chance, where visiting every state is out of reach
+    Simulate(Box<SimulateArgs>),
+    /// Estimate aborts, latency and anomalies of protocols, with intervals of confidence
+    Estimate(Box<EstimateArgs>),
     /// Run a counterexample again, from the file that was written with it
     Replay(ReplayArgs),
     /// Write a small protocol to begin with, as a project of its own
@@ -244,4 +248,101 @@ pub struct NewArgs {
     /// Where Isolde's sources are [default: where this program was built]
     #[arg(long, value_name = "PATH")]
     pub isolde: Option<String>,
+}
+
+/// What runs by chance share.
+#[derive(Args)]
+pub struct ChanceArgs {
+    /// The protocols, or mutants by their full names; 'all' is all
+    #[arg(required = true, value_name = "PROTOCOL")]
+    pub protocols: Vec<String>,
+    /// A property to ask about (repeatable); all of the table, if none is given
+    #[arg(short, long = "level", value_name = "PROPERTY")]
+    pub levels: Vec<Property>,
+    /// How many runs
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 10_000)]
+    pub runs: u64,
+    /// Where all chance comes from; a run that is shown names the seed whose first run it is
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub seed: u64,
+    /// Sites
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    pub sites: usize,
+    /// Keys
+    #[arg(long, value_name = "N", default_value_t = 4)]
+    pub keys: usize,
+    /// How many sites hold a key, at most
+    #[arg(long, value_name = "N", default_value_t = 2)]
+    pub replication: usize,
+    /// Clients, each at a site drawn for it
+    #[arg(long, value_name = "N", default_value_t = 4)]
+    pub clients: usize,
+    /// Transactions of a run
+    #[arg(long, value_name = "N", default_value_t = 8)]
+    pub txns: usize,
+    /// Operations of a transaction, at most
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    pub ops: usize,
+    /// The share of reads
+    #[arg(long, value_name = "SHARE", default_value_t = 0.5)]
+    pub reads: f64,
+    /// How keys are drawn: uniform, or zipfian:EXPONENT
+    #[arg(long, value_name = "NAME", default_value = "uniform")]
+    pub popularity: Popularity,
+    /// One initial state (repeatable), instead of drawn ones
+    #[arg(long = "setup", value_name = "SETUP")]
+    pub setups: Vec<Setup>,
+    #[command(flatten)]
+    pub world: WorldArgs,
+    /// How likely a fault is before a step, as long as the budget lasts
+    #[arg(long, value_name = "SHARE", default_value_t = 0.1)]
+    pub fault_chance: f64,
+    /// Let levels know who ran what
+    #[arg(long)]
+    pub sessions: bool,
+    /// Threads [default: as many as the machine runs]; the answer does not depend on it
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub threads: Option<u16>,
+    /// Give up after this many seconds
+    #[arg(long, value_name = "SECONDS", value_parser = parse_positive)]
+    pub timeout: Option<f64>,
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Args)]
+pub struct SimulateArgs {
+    #[command(flatten)]
+    pub chance: ChanceArgs,
+    /// In which words properties are defined
+    #[arg(long, value_enum, default_value = "strict")]
+    pub form: FormArg,
+    /// Who goes next: random, or pct:DEPTH (probabilistic concurrency testing)
+    #[arg(long, value_name = "NAME", default_value = "random")]
+    pub scheduler: Scheduler,
+    /// Make all runs, to count how many violate what
+    #[arg(long)]
+    pub all_runs: bool,
+    /// Write each counterexample to files in this directory
+    #[arg(short, long, value_name = "DIR")]
+    pub output: Option<String>,
+}
+
+#[derive(Args)]
+pub struct EstimateArgs {
+    #[command(flatten)]
+    pub chance: ChanceArgs,
+    /// How long a message takes: constant:TIME, uniform:LOW:HIGH or exponential:MEAN
+    #[arg(long, value_name = "DELAY", default_value = "exponential:1")]
+    pub delay: Delay,
+    /// How long a client waits before each transaction
+    #[arg(long, value_name = "DELAY", default_value = "constant:0")]
+    pub think: Delay,
+    /// The region of each site, separated by commas: 0,0,1
+    #[arg(long, value_name = "N,…", value_delimiter = ',')]
+    pub regions: Vec<usize>,
+    /// How many times longer a message takes to another region
+    #[arg(long, value_name = "FACTOR", default_value_t = 1.0)]
+    pub far: f64,
 }

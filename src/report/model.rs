@@ -33,6 +33,8 @@ pub struct Asked<'a> {
     pub sessions: bool,
     /// How long it took.
     pub seconds: f64,
+    /// What was done, if it was not to visit every state.
+    pub by_chance: Option<String>,
 }
 
 /// A run worth looking at.
@@ -181,7 +183,10 @@ pub fn render(asked: &Asked<'_>) -> String {
     for (question, answer) in &asked.outcome.answers {
         out.push_str(&verdict(asked, *question, answer));
     }
-    evidence(&mut out, &asked.outcome.evidence, asked.seconds);
+    match &asked.by_chance {
+        Some(told) => out.push_str(told),
+        None => evidence(&mut out, &asked.outcome.evidence, asked.seconds),
+    }
     for finding in asked.shown() {
         show(&mut out, finding);
     }

@@ -7,6 +7,8 @@ mod conversion;
 mod elle_cli;
 mod generation;
 mod limits;
+mod model;
+mod protocols;
 mod readme;
 mod store;
 mod verdicts;

@@ -122,6 +122,7 @@ fn ask<'a>(
         faults: request.world.faults != protocol::Faults::default(),
         sessions: request.sessions,
         seconds: started.elapsed().as_secs_f64(),
+        by_chance: None,
     })
 }
 

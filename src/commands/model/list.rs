@@ -28,6 +28,7 @@ pub fn run(models: &Models, as_json: bool) -> Result<Exit, Failure> {
         ));
         match entry.mutants.len() {
             0 => text.push('\n'),
+            1 => text.push_str("; 1 mutant\n"),
             count => text.push_str(&format!("; {count} mutants\n")),
         }
     }

@@ -1,6 +1,7 @@
 //! `isolde model`: every run of a protocol within bounds, judged like a recorded history.
 
 mod ask;
+mod estimate;
 mod found;
 mod list;
 mod mutants;
@@ -8,6 +9,7 @@ mod new;
 mod published;
 mod replay;
 mod setups;
+mod simulate;
 mod table;
 
 use crate::exit::{Exit, Failure};
@@ -54,6 +56,26 @@ impl Models {
         })
     }
 
+    /// The protocols of these names, or mutants by their full names; `all` is all protocols.
+    fn with_mutants(&self, names: &[String]) -> Result<Vec<(&Entry, &dyn Model)>, Failure> {
+        let mut found: Vec<(&Entry, &dyn Model)> = Vec::new();
+        for name in names {
+            let of_mutant = self.entries.iter().find_map(|entry| {
+                let mut mutants = entry.mutants.iter();
+                let mutant = mutants.find(|mutant| mutant.model.name() == name)?;
+                Some((entry, mutant.model.as_ref()))
+            });
+            match of_mutant {
+                Some(subject) => found.push(subject),
+                None => {
+                    let entries = self.named(std::slice::from_ref(name))?;
+                    found.extend(entries.into_iter().map(|e| (e, e.model.as_ref())));
+                }
+            }
+        }
+        Ok(found)
+    }
+
     /// A protocol or a mutant by its full name.
     fn model(&self, name: &str) -> Option<&dyn Model> {
         let own = self.entries.iter().map(|entry| entry.model.as_ref());
@@ -69,6 +91,8 @@ pub fn run(args: &ModelArgs, models: &Models) -> Result<Exit, Failure> {
     match &args.what {
         Some(ModelCommand::Mutants(mutants)) => mutants::run(mutants, models),
         Some(ModelCommand::Table(table)) => table::run(table, models),
+        Some(ModelCommand::Simulate(simulate)) => simulate::run(simulate, models),
+        Some(ModelCommand::Estimate(estimate)) => estimate::run(estimate, models),
         Some(ModelCommand::Replay(replay)) => replay::run(replay, models),
         Some(ModelCommand::New(new)) => new::run(new),
         None if args.ask.workload.iter().any(|name| name == "help") => setups::help(),

@@ -55,8 +55,18 @@ const JESSY: &[&str] = &["jessy"];
 const WALTER: &[&str] = &["walter", "walter-norepl"];
 const P_STORE: &[&str] = &["p-store"];
 const RAMP: &[&str] = &["ramp-f", "faster"];
+const ONE_PHASE: &[&str] = &["ramp-f-2pc", "ramp-s-2pc", "faster", "faster+fc"];
 
 const REMARKS: &[Remark] = &[
+    Remark {
+        protocols: ONE_PHASE,
+        properties: &[Level::ReadCommitted],
+        form: Some(Form::Strict),
+        kind: "another definition",
+        text: "the paper's rc forbids to read what is aborted or intermediate, and nothing else. The level \
+               of recorded histories (Biswas and Enea) also forbids to read something of a transaction \
+               and then, of another key that it wrote, an older version: half of a commit",
+    },
     Remark {
         protocols: WALTER,
         properties: &[

@@ -76,6 +76,7 @@ fn row<'a>(
         faults: false,
         sessions: request.sessions,
         seconds: started.elapsed().as_secs_f64(),
+        by_chance: None,
     })
 }
 
