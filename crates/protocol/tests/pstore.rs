@@ -37,6 +37,13 @@ fn a_blind_write_can_be_missed() {
     expect(&STORE, STALE_READ, "SSER");
 }
 
+/// The same without any read: the second write is delivered before the first, which is committed.
+#[test]
+fn a_blind_write_can_be_overtaken() {
+    let line = "k1@s1 k2@s2 | s2: w(k1) w(k2); w(k2)";
+    expect(&STORE, line, "SSER");
+}
+
 #[test]
 fn mutants_show() {
     expect_mutants("p-store");

@@ -250,19 +250,8 @@ impl Paxos {
                 ctx.send(from, Message::Prepared(key, higher, *accepted));
             }
             Message::Prepared(key, same, theirs) if same == *ballot => {
-                if let Leader::Preparing {
-                    promised, accepted, ..
-                } = leader
-                {
-                    promised.insert(from);
-                    let newer = |(ballot, _): &(Ballot, Proposal)| {
-                        accepted.is_none_or(|(known, _)| known < *ballot)
-                    };
-                    if let Some(theirs) = theirs.filter(newer) {
-                        *accepted = Some(theirs);
-                    }
-                    self.propose(register, key, ctx);
-                }
+                count_promise(leader, from, theirs);
+                self.propose(register, key, ctx);
             }
             Message::Accept(key, theirs, proposal)
                 if theirs >= *ballot || self.bug == Some(Bug::BreakPromise) =>
@@ -348,6 +337,20 @@ impl Paxos {
         broadcast(key, &Message::Decided(key, version), ctx);
         ctx.send(ctx.setup.proxy(txn), Message::PutDone(txn, key));
         *register = Register::Decided(version);
+    }
+}
+
+/// Keeps the latest of what those who promised had accepted.
+fn count_promise(leader: &mut Leader, from: Site, theirs: Option<(Ballot, Proposal)>) {
+    if let Leader::Preparing {
+        promised, accepted, ..
+    } = leader
+    {
+        promised.insert(from);
+        let known = accepted.map(|(ballot, _)| ballot);
+        if theirs.map(|(ballot, _)| ballot) > known {
+            *accepted = theirs;
+        }
     }
 }
 
