@@ -300,6 +300,7 @@ fn simulation_tells_bugs_from_protocols() {
                 property,
                 form: Form::Strict,
             }],
+            sessions: property.about_sessions(),
             ..Request::default()
         },
         runs,

@@ -19,6 +19,7 @@ fn violation(model: &dyn Model, property: Property, setup: &Setup) -> Counterexa
             property,
             form: Form::Strict,
         }],
+        sessions: property.about_sessions(),
         ..Request::default()
     };
     let outcome = model.explore(std::slice::from_ref(setup), 1, &request);

@@ -100,7 +100,7 @@ fn without_the_merge_reads_are_fractured() {
 #[test]
 fn without_the_merge_reads_go_back() {
     let line = "k1@s1 k2@s2 | s2: w(k1) w(k2); w(k1) w(k2) | s2: r(k2) r(k1)";
-    let wrong = "RC RA CS UA NMSI PSI SI SER SSER";
+    let wrong = "RA UA NMSI PSI SI SER SSER";
     expect(&Walter::NO_MERGE, line, wrong);
 }
 

@@ -6,6 +6,7 @@ use crate::model_args::{AskArgs, FormArg};
 use crate::output;
 use crate::report::model::{self, Asked};
 use crate::report::model_json;
+use history::Level;
 use protocol::{Answer, Entry, Form, Model, Outcome, Property, Question};
 use std::time::Instant;
 
@@ -105,12 +106,18 @@ fn ask<'a>(
     effort: &Effort,
 ) -> Result<Asked<'a>, Failure> {
     let started = Instant::now();
-    let initial = setups::chosen(args, subject.symmetry())?;
+    // A store without transactions is asked what it promises to those who run single operations.
+    let single = args.levels.is_empty() && is_about_sessions(entry);
+    let initial = setups::chosen(args, subject.symmetry(), single)?;
     let tell = |told: &protocol::Progress| effort.tell(subject.name(), told);
     let mut request = effort.request(&tell);
-    request.questions = questions.to_vec();
+    request.questions = match single {
+        true => session_guarantees(),
+        false => questions.to_vec(),
+    };
     request.world = world(&args.world);
-    request.sessions = args.bounds.sessions;
+    let mut asked = request.questions.iter();
+    request.sessions = args.bounds.sessions || asked.any(|q| q.property.about_sessions());
     let mut outcome = subject.explore(&initial.setups, initial.raw, &request);
     name_the_limit(&mut outcome, effort);
     let findings = found::findings(subject, &outcome, request.world, request.sessions)?;
@@ -124,6 +131,28 @@ fn ask<'a>(
         seconds: started.elapsed().as_secs_f64(),
         by_chance: None,
     })
+}
+
+/// Whether a protocol promises something to sessions, not to transactions.
+pub fn is_about_sessions(entry: &Entry) -> bool {
+    entry
+        .promises
+        .iter()
+        .any(|promise| promise.about_sessions())
+}
+
+fn session_guarantees() -> Vec<Question> {
+    let levels = [
+        Level::ReadYourWrites,
+        Level::MonotonicReads,
+        Level::MonotonicWrites,
+        Level::WritesFollowReads,
+    ];
+    let question = |level| Question {
+        property: Property::Level(level),
+        form: Form::Strict,
+    };
+    levels.map(question).to_vec()
 }
 
 /// Says which limit ended an exploration, where it was one of the command line's.

@@ -55,7 +55,7 @@ fn try_one<'a>(entry: &Entry, mutant: &'a Mutant, effort: &Effort) -> Result<Tri
         mutant.model.as_ref(),
         &broken,
         protocol::World::default(),
-        false,
+        mutant.breaks.about_sessions(),
     )?;
     let chart = findings
         .iter()
@@ -75,6 +75,7 @@ fn explore(model: &dyn Model, mutant: &Mutant, effort: &Effort) -> Outcome {
         property: mutant.breaks,
         form: Form::Strict,
     }];
+    request.sessions = mutant.breaks.about_sessions();
     let mut outcome = model.explore(std::slice::from_ref(&mutant.setup), 1, &request);
     ask::name_the_limit(&mut outcome, effort);
     outcome

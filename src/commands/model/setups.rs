@@ -20,15 +20,18 @@ impl Initial {
     }
 }
 
-/// What the arguments choose.
-pub fn chosen(args: &AskArgs, symmetry: Symmetry) -> Result<Initial, Failure> {
+/// What the arguments choose; with `single`, of transactions of one operation.
+pub fn chosen(args: &AskArgs, symmetry: Symmetry, single: bool) -> Result<Initial, Failure> {
     if !args.setups.is_empty() {
         return Ok(Initial::these(args.setups.clone()));
     }
     if !args.workload.is_empty() {
         return Ok(Initial::these(workloads(&args.workload)?));
     }
-    let bounds = bounds(&args.bounds, 3, 1, &[Shape::General]);
+    let mut bounds = bounds(&args.bounds, 3, 1, &[Shape::General]);
+    if let (true, Mix::Any { ops, .. }) = (single, &mut bounds.mix) {
+        *ops = 1..=1;
+    }
     within(&bounds, symmetry, !args.effort.no_reduction)
 }
 

@@ -120,6 +120,7 @@ fn one<'a>(
     let findings = found::findings(subject, &outcome, world, sessions)?;
     let asked = Asked {
         entry,
+        sessions,
         by_chance: Some(told_by(args, &simulated)),
         outcome,
         findings,

@@ -13,8 +13,9 @@ use std::time::Instant;
 
 /// Computes and prints the table.
 pub fn run(args: &TableArgs, models: &Models) -> Result<Exit, Failure> {
+    let transactional = |entry: &&Entry| !ask::is_about_sessions(entry);
     let entries: Vec<&Entry> = match args.protocols.is_empty() {
-        true => models.entries.iter().collect(),
+        true => models.entries.iter().filter(transactional).collect(),
         false => models.named(&args.protocols)?,
     };
     let questions = ask::questions(&[], args.form)?;

@@ -11,7 +11,10 @@ use rustc_hash::FxHashMap;
 pub(crate) struct Finals {
     /// Remembers verdicts by history, for all setups.
     pub judge: Judge,
-    /// Which questions each log met in this setup answers with no.
+    /// The questions for which a run as long as those met now would be the shortest so far.
+    pub wanted: u64,
+    /// Which wanted questions each log met in this setup answers with no. Runs get longer within a
+    /// setup, so whatever is wanted later was wanted before.
     judged: FxHashMap<u64, u64>,
     /// Counters of final states; the rest is filled in at the end.
     pub evidence: Evidence,
@@ -29,6 +32,7 @@ impl Finals {
     pub fn new(questions: &[Question], order: VersionOrder, sessions: bool) -> Finals {
         Finals {
             judge: Judge::new(questions, order, sessions),
+            wanted: u64::MAX,
             judged: FxHashMap::default(),
             evidence: Evidence::default(),
             violated: vec![None; questions.len()],
@@ -72,13 +76,15 @@ impl Finals {
         let violated = match self.judged.get(&key) {
             Some(violated) => *violated,
             None => {
-                let found = self.judge.violated(setup, log);
+                let found = self.judge.violated_of(setup, log, self.wanted);
                 self.judged.insert(key, found);
                 found
             }
         };
         for (number, first) in self.violated.iter_mut().enumerate() {
-            if violated & (1 << number) != 0 && first.is_none_or(|first| place < first) {
+            if violated & self.wanted & (1 << number) != 0
+                && first.is_none_or(|first| place < first)
+            {
                 *first = Some(place);
             }
         }

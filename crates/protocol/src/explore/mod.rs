@@ -100,6 +100,8 @@ struct Exploration<'a, P: Protocol> {
     bytes: AtomicU64,
     done: AtomicUsize,
     stop: AtomicBool,
+    /// Per question, the length of the shortest run known to violate it, and its setup.
+    shortest: Vec<AtomicU64>,
 }
 
 impl<'a, P: Protocol> Exploration<'a, P> {
@@ -110,6 +112,7 @@ impl<'a, P: Protocol> Exploration<'a, P> {
         // The paper's formulas compare versions by site.
         let paper = |question: &Question| question.form == Form::Paper;
         symmetry.sites &= !request.questions.iter().any(paper);
+        let questions = request.questions.iter();
         Exploration {
             protocol,
             setups,
@@ -120,7 +123,19 @@ impl<'a, P: Protocol> Exploration<'a, P> {
             bytes: AtomicU64::new(0),
             done: AtomicUsize::new(0),
             stop: AtomicBool::new(false),
+            shortest: questions.map(|_| AtomicU64::new(u64::MAX)).collect(),
         }
+    }
+
+    /// The questions for which a run of this length would be shorter than all known, or as short
+    /// and of an earlier setup.
+    fn wanted(&self, depth: u32, setup: usize) -> u64 {
+        let rank = rank(depth, setup);
+        let shortest = self.shortest.iter().enumerate();
+        shortest
+            .filter(|(_, known)| rank < known.load(Ordering::Relaxed))
+            .map(|(place, _)| 1u64 << (place & 63))
+            .fold(0, |all, one| all | one)
     }
 
     fn nothing(&self) -> Found {
@@ -189,7 +204,9 @@ impl<'a, P: Protocol> Exploration<'a, P> {
                 true => Vec::new(),
                 false => symmetry::renamings(setup, self.symmetry),
             },
-            partial_order: self.request.partial_order && self.world.faults == Default::default(),
+            partial_order: self.request.partial_order
+                && !self.world.fifo
+                && self.world.faults == Default::default(),
         };
         let mut marks: Vec<(u32, Marked)> = Vec::new();
         let mut seen = vec![false; self.request.questions.len()];
@@ -204,8 +221,20 @@ impl<'a, P: Protocol> Exploration<'a, P> {
             stopped = self.limit(states_all, bytes_all);
             stopped.is_none()
         };
+        for worker in &mut *workers {
+            worker.finals.wanted = self.wanted(0, number);
+        }
         let whole = space.search(&expander, workers, &mut watch, |workers, depth| {
             let new = collect(workers, &mut seen);
+            for mark in &new {
+                if let Marked::Violated(question, _) = mark {
+                    self.shortest[*question].fetch_min(rank(depth, number), Ordering::Relaxed);
+                }
+            }
+            let wanted = self.wanted(depth + 1, number);
+            for worker in workers {
+                worker.finals.wanted = wanted;
+            }
             marks.extend(new.into_iter().map(|mark| (depth, mark)));
         });
         space.bytes_noted = before.1;
@@ -380,6 +409,11 @@ fn nth_choice<P: Protocol>(
     let mut next = state.clone();
     let did = system.apply(&mut next, step, &choices);
     (next, did.choices)
+}
+
+/// Orders runs by length, then by setup.
+fn rank(depth: u32, setup: usize) -> u64 {
+    u64::from(depth) << 32 | setup as u64 & u64::from(u32::MAX)
 }
 
 /// Something met for the first time in a setup.

@@ -18,7 +18,7 @@ use crate::protocol::VersionOrder;
 use crate::question::{Form, Property, Question, detail};
 use crate::setup::Setup;
 use encode::Encoder;
-use history::{Anomaly, History, Verdict};
+use history::{Anomaly, History};
 use rustc_hash::FxHashMap;
 
 /// Histories whose verdicts are remembered at most. Beyond, each is judged again.
@@ -29,27 +29,46 @@ pub struct Judge {
     questions: Vec<Question>,
     order: VersionOrder,
     sessions: bool,
+    /// The strict questions, by place; those that imply many others first.
+    strongest_first: Vec<usize>,
+    /// Per question, a bit for each strict one that holds where it does.
+    implied: Vec<u64>,
     /// Whether strict questions need time.
     timed: bool,
     encoder: Encoder,
     times: paper::Times,
-    remembered: FxHashMap<Box<[u8]>, u64>,
+    /// Per history, the questions judged, and those of them that it answers with no.
+    remembered: FxHashMap<Box<[u8]>, (u64, u64)>,
     undecided: Option<String>,
 }
 
 impl Judge {
     /// One for these questions, of which it answers the first 64.
     pub fn new(questions: &[Question], order: VersionOrder, sessions: bool) -> Judge {
-        let strict: Vec<Question> = questions
+        let questions: Vec<Question> = questions.iter().copied().take(64).collect();
+        let strict = |place: &usize| questions[*place].form == Form::Strict;
+        let mut strongest_first: Vec<usize> = (0..questions.len()).filter(strict).collect();
+        let implied = |place: usize| -> u64 {
+            let property = questions[place].property;
+            let weaker = strongest_first.iter();
+            weaker
+                .filter(|other| property.implies(questions[**other].property, sessions))
+                .map(|other| 1 << other)
+                .sum()
+        };
+        let implied: Vec<u64> = (0..questions.len()).map(implied).collect();
+        strongest_first.sort_by_key(|place| std::cmp::Reverse(implied[*place].count_ones()));
+        let strict: Vec<Question> = strongest_first
             .iter()
-            .copied()
-            .filter(|question| question.form == Form::Strict)
+            .map(|place| questions[*place])
             .collect();
         Judge {
-            questions: questions.iter().copied().take(64).collect(),
+            timed: detail(&strict) != Detail::Untimed,
+            questions,
             order,
             sessions,
-            timed: detail(&strict) != Detail::Untimed,
+            strongest_first,
+            implied,
             encoder: Encoder::default(),
             times: paper::Times::default(),
             remembered: FxHashMap::default(),
@@ -59,21 +78,25 @@ impl Judge {
 
     /// Which of the questions a final log answers with no: a bit for each, the first one lowest.
     pub fn violated(&mut self, setup: &Setup, log: &Log) -> u64 {
+        self.violated_of(setup, log, u64::MAX)
+    }
+
+    /// The same of the `wanted` questions only; others may be among those found.
+    pub(crate) fn violated_of(&mut self, setup: &Setup, log: &Log, wanted: u64) -> u64 {
         let bytes = self
             .encoder
             .encode(setup, log, self.order, self.sessions, self.timed);
-        let strict = match self.remembered.get(bytes) {
-            Some(bits) => *bits,
-            None => {
-                let key: Box<[u8]> = bytes.into();
-                let bits = self.strict(setup, log);
-                if self.remembered.len() < REMEMBERED_MAX {
-                    self.remembered.insert(key, bits);
-                }
-                bits
+        let remembered = self.remembered.get(bytes).copied();
+        let (mut judged, mut found) = remembered.unwrap_or_default();
+        if remembered.is_none() || wanted & !judged != 0 {
+            let key: Box<[u8]> = bytes.into();
+            found |= self.strict(setup, log, wanted & !judged);
+            judged |= wanted;
+            if self.remembered.len() < REMEMBERED_MAX {
+                self.remembered.insert(key, (judged, found));
             }
-        };
-        strict | self.paper(setup, log)
+        }
+        found | self.paper(setup, log, wanted)
     }
 
     /// How many different histories were seen; at least so many, if there were very many.
@@ -114,38 +137,34 @@ impl Judge {
         }
     }
 
-    fn strict(&mut self, setup: &Setup, log: &Log) -> u64 {
+    fn strict(&mut self, setup: &Setup, log: &Log, wanted: u64) -> u64 {
+        let updates = Property::UpdateSerializable;
         let mut found = 0;
-        let whole = |property: Property| matches!(property, Property::Level(_));
-        for all in [true, false] {
-            let places: Vec<usize> = (0..self.questions.len())
-                .filter(|place| {
-                    let question = self.questions[*place];
-                    question.form == Form::Strict && whole(question.property) == all
-                })
-                .collect();
-            let Some(first) = places.first() else {
+        let mut known = !wanted;
+        let mut whole = None;
+        for place in self.strongest_first.clone() {
+            let property = self.questions[place].property;
+            if known & (1 << place) != 0 {
                 continue;
+            }
+            let wrong = if property == updates {
+                strict::wrong(&self.history(setup, log, property), property)
+            } else {
+                let history = whole.get_or_insert_with(|| self.history(setup, log, property));
+                strict::wrong(history, property)
             };
-            let history = self.history(setup, log, self.questions[*first].property);
-            let properties: Vec<Property> = places
-                .iter()
-                .map(|place| self.questions[*place].property)
-                .collect();
-            for (place, verdict) in places.iter().zip(strict::verdicts(&history, &properties)) {
-                match verdict {
-                    Verdict::Holds(_) => {}
-                    Verdict::Violated(_) => found |= 1 << place,
-                    Verdict::Unknown(why) => {
-                        self.undecided.get_or_insert(why);
-                    }
+            match wrong {
+                Ok(anomalies) if anomalies.is_empty() => known |= self.implied[place],
+                Ok(_) => found |= 1 << place,
+                Err(why) => {
+                    self.undecided.get_or_insert(why);
                 }
             }
         }
         found
     }
 
-    fn paper(&mut self, setup: &Setup, log: &Log) -> u64 {
+    fn paper(&mut self, setup: &Setup, log: &Log, wanted: u64) -> u64 {
         if self
             .questions
             .iter()
@@ -156,7 +175,8 @@ impl Judge {
         let paper = paper::Paper::new(setup, log, &mut self.times);
         let mut found = 0;
         for (place, question) in self.questions.iter().enumerate() {
-            if question.form == Form::Paper && paper.find(question.property).is_some() {
+            let asked = question.form == Form::Paper && wanted & (1 << place) != 0;
+            if asked && paper.find(question.property).is_some() {
                 found |= 1 << place;
             }
         }

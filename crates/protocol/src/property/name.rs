@@ -44,6 +44,22 @@ impl Property {
         }
     }
 
+    /// Whether it is about what one session sees, so that it means nothing where each transaction
+    /// is alone in its own ([`crate::Request::sessions`]).
+    pub fn about_sessions(self) -> bool {
+        matches!(
+            self,
+            Property::Level(
+                Level::ReadYourWrites
+                    | Level::MonotonicReads
+                    | Level::MonotonicWrites
+                    | Level::WritesFollowReads
+                    | Level::StrongSessionSnapshotIsolation
+                    | Level::StrongSessionSerializable
+            )
+        )
+    }
+
     /// Whether whoever has this property has `weaker` too, in strict form. Where transactions are
     /// each alone in a session, levels that differ by sessions only are the same.
     pub fn implies(self, weaker: Property, sessions: bool) -> bool {

@@ -10,7 +10,7 @@ use std::borrow::Cow;
 const READ_ATOMIC: &[Property] = &[Property::Level(Level::ReadAtomic)];
 /// What is left without atomic visibility: the level of recorded histories called read committed
 /// already forbids to read less than an earlier read of the same transaction showed.
-const UNCOMMITTED: &[Property] = &[Property::Level(Level::ReadUncommitted)];
+const COMMITTED: &[Property] = &[Property::Level(Level::ReadCommitted)];
 
 /// A transaction that writes two keys of two sites, and one that reads them.
 const TWO_KEYS: &str = "k1@s1 k2@s2 | s1: w(k1) w(k2) | s2: r(k1) r(k2)";
@@ -151,7 +151,7 @@ fn fast() -> Vec<Entry> {
             &alone,
             "RAMP-Fast without two-phase commit",
             ALTERNATIVES,
-            UNCOMMITTED,
+            COMMITTED,
             "RAMP-Fast that commits each version as soon as it is prepared.",
             vec![bug(&alone, "many-timestamps", Bug::ManyTimestamps, CROSSED)],
         ),
@@ -199,7 +199,7 @@ fn small() -> Vec<Entry> {
             &alone,
             "RAMP-Small without two-phase commit",
             ALTERNATIVES,
-            UNCOMMITTED,
+            COMMITTED,
             "RAMP-Small that commits each version as soon as it is prepared.",
             vec![bug(&alone, "many-timestamps", Bug::ManyTimestamps, CROSSED)],
         ),
@@ -250,7 +250,7 @@ fn faster() -> Vec<Entry> {
             &faster,
             "Faster",
             ALTERNATIVES,
-            UNCOMMITTED,
+            COMMITTED,
             "RAMP-Fast that writes in one round trip: a version is visible where it arrives.",
             bugs(&faster),
         ),
@@ -258,7 +258,7 @@ fn faster() -> Vec<Entry> {
             &fast_commit,
             "Faster with fast commit detection",
             ALTERNATIVES,
-            UNCOMMITTED,
+            COMMITTED,
             "Faster, where nothing is left for fast commit detection to detect.",
             bugs(&fast_commit),
         ),
