@@ -35,11 +35,12 @@ pub fn chosen(args: &AskArgs, symmetry: Symmetry, single: bool) -> Result<Initia
     within(&bounds, symmetry, !args.effort.no_reduction)
 }
 
-/// What the table is computed of: all within the paper's bounds, with transactions of the kinds
-/// that CAT makes, and the workloads that separate levels.
+/// What the table is computed of: all within the paper's bounds, with transactions as CAT makes
+/// them (of a set of keys each), and the workloads that separate levels.
 pub fn of_table(args: &BoundsArgs, symmetry: Symmetry) -> Result<Initial, Failure> {
     let shapes = [Shape::ReadOnly, Shape::WriteOnly, Shape::ReadModifyWrite];
-    let bounds = bounds(args, 4, usize::from(args.ops), &shapes);
+    let mut bounds = bounds(args, 4, usize::from(args.ops), &shapes);
+    bounds.keys_in_order = true;
     let mut initial = within(&bounds, symmetry, true)?;
     for (_, setup) in separating() {
         if !initial.setups.contains(&setup) {

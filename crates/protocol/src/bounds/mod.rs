@@ -84,6 +84,8 @@ pub struct Bounds {
     pub mix: Mix,
     /// How many keys, at most.
     pub keys: usize,
+    /// A transaction that only reads or only writes does so in the order of keys, not in any.
+    pub keys_in_order: bool,
     /// How many sites.
     pub sites: usize,
     /// At how many sites each key is; all keys at as many.
@@ -110,6 +112,7 @@ impl Default for Bounds {
                 shapes: vec![Shape::General],
             },
             keys: 2,
+            keys_in_order: false,
             sites: 2,
             replication: vec![1, 2],
             placement: Placement::All,

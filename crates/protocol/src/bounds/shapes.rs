@@ -30,20 +30,24 @@ impl Shapes {
                 for count in ops.clone() {
                     kinds
                         .iter()
-                        .for_each(|kind| shapes.add(*kind, count, bounds.keys, 0));
+                        .for_each(|kind| shapes.add(*kind, count, bounds, 0));
                 }
             }
             Mix::Exactly(shares) => {
                 for (place, (kind, count, _)) in shares.iter().enumerate() {
-                    shapes.add(*kind, *count, bounds.keys, place);
+                    shapes.add(*kind, *count, bounds, place);
                 }
             }
         }
         shapes
     }
 
-    fn add(&mut self, kind: Shape, ops: usize, keys: usize, share: usize) {
-        for ops in of_kind(kind, ops, keys) {
+    fn add(&mut self, kind: Shape, ops: usize, bounds: &Bounds, share: usize) {
+        for ops in of_kind(kind, ops, bounds.keys) {
+            let free = matches!(kind, Shape::ReadOnly | Shape::WriteOnly);
+            if bounds.keys_in_order && free && !ops.is_sorted() {
+                continue;
+            }
             if self.numbers.contains_key(&ops) {
                 continue;
             }
@@ -62,10 +66,16 @@ impl Shapes {
             Op::Read(key) => Op::Read(Key(keys[key.index()] as u8)),
             Op::Write(key) => Op::Write(Key(keys[key.index()] as u8)),
         };
-        self.all
-            .iter()
-            .map(|ops| self.numbers[&ops.iter().map(rename).collect::<Vec<Op>>()])
-            .collect()
+        let number = |ops: &Vec<Op>| {
+            let mut ops: Vec<Op> = ops.iter().map(rename).collect();
+            // Where keys are in order, only that order has a number.
+            let found = self.numbers.get(&ops).copied();
+            found.unwrap_or_else(|| {
+                ops.sort();
+                self.numbers[&ops]
+            })
+        };
+        self.all.iter().map(number).collect()
     }
 }
 
