@@ -2,7 +2,7 @@
 //! that is refused aborts. What it wrote elsewhere stays, which is wrong.
 
 use isolde::protocol::{
-    Context, Entry, Key, KeySet, Property, Protocol, Setup, Site, Symmetry, Txn, Version,
+    Context, Entry, Key, KeySet, Op, Property, Protocol, Setup, Site, Symmetry, Txn, Version,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -71,7 +71,7 @@ impl Protocol for Store {
 
     /// A client begins a transaction: ask for what it reads.
     fn start(&self, at: &mut Server, txn: Txn, context: &mut Context<'_, Message>) {
-        let awaited = context.setup().reads(txn);
+        let awaited = read_from_outside(context.setup(), txn);
         let running = Running {
             awaited,
             ..Running::default()
@@ -147,6 +147,20 @@ impl Protocol for Store {
             keys: true,
         }
     }
+}
+
+/// The keys that a transaction reads before it writes them. A read after that sees its own write
+/// and asks nobody.
+fn read_from_outside(setup: &Setup, txn: Txn) -> KeySet {
+    let (mut read, mut written) = (KeySet::EMPTY, KeySet::EMPTY);
+    for op in setup.ops(txn) {
+        match op {
+            Op::Read(key) if !written.contains(*key) => read.insert(*key),
+            Op::Read(_) => false,
+            Op::Write(key) => written.insert(*key),
+        };
+    }
+    read
 }
 
 /// What the transaction waited for is here.

@@ -2,7 +2,8 @@
 //! was read must still be the newest when the sites are asked, and nobody else gets in between.
 
 use isolde::protocol::{
-    Context, Entry, Key, KeySet, Property, Protocol, Setup, Site, SiteSet, Symmetry, Txn, Version,
+    Context, Entry, Key, KeySet, Op, Property, Protocol, Setup, Site, SiteSet, Symmetry, Txn,
+    Version,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -75,7 +76,7 @@ impl Protocol for Store {
     }
 
     fn start(&self, at: &mut Server, txn: Txn, context: &mut Context<'_, Message>) {
-        let reading = context.setup().reads(txn);
+        let reading = read_from_outside(context.setup(), txn);
         let running = Running {
             reading,
             ..Running::default()
@@ -150,6 +151,20 @@ impl Protocol for Store {
             keys: true,
         }
     }
+}
+
+/// The keys that a transaction reads before it writes them. A read after that sees its own write
+/// and asks nobody.
+fn read_from_outside(setup: &Setup, txn: Txn) -> KeySet {
+    let (mut read, mut written) = (KeySet::EMPTY, KeySet::EMPTY);
+    for op in setup.ops(txn) {
+        match op {
+            Op::Read(key) if !written.contains(*key) => read.insert(*key),
+            Op::Read(_) => false,
+            Op::Write(key) => written.insert(*key),
+        };
+    }
+    read
 }
 
 /// The keys of a transaction that this site keeps.

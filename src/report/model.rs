@@ -208,7 +208,10 @@ fn verdict(asked: &Asked<'_>, question: Question, answer: &Answer) -> String {
         Answer::Violated(run) => {
             let colour = if asked.counts(question) { RED } else { YELLOW };
             let kinds = super::text::kinds(&run.anomalies);
-            let steps = format!("{} steps", run.trace.len());
+            let steps = match run.trace.len() {
+                1 => "1 step".to_string(),
+                count => format!("{count} steps"),
+            };
             let tail = if kinds.is_empty() {
                 steps
             } else {
@@ -251,8 +254,13 @@ fn evidence(out: &mut String, evidence: &Evidence, seconds: f64) {
     // Writing to a string cannot fail, here and below.
     let _ = writeln!(
         out,
-        "  {} initial states{alike}; {} states, {end} ({} generated); {seconds:.1} s",
+        "  {} initial {}{alike}; {} states, {end} ({} generated); {seconds:.1} s",
         grouped(evidence.setups),
+        if evidence.setups == 1 {
+            "state"
+        } else {
+            "states"
+        },
         grouped(evidence.states),
         grouped(evidence.generated)
     );
@@ -302,9 +310,9 @@ fn show(out: &mut String, finding: &Finding) {
         }
         Kind::Wrong(_) => {}
     }
-    let _ = writeln!(out, "  {}\n\n{}", finding.run.setup, text(&finding.run));
+    let _ = write!(out, "  {}\n\n{}", finding.run.setup, text(&finding.run));
     if !finding.files.is_empty() {
-        let _ = writeln!(out, "  written: {}", finding.files.join("\n           "));
+        let _ = writeln!(out, "\n  written: {}", finding.files.join("\n           "));
     }
 }
 
