@@ -33,10 +33,12 @@ use protocol::{Form, Model, Property, Question, Request, Setup, catalogue, searc
 
 const PARTS: [&str; 4] = ["protocols", "two-phase", "paxos", "table"];
 
-/// One session a site: 3 and 4 transactions that read and write both keys.
+/// 3 and 4 transactions, each in a session of its own, that read and write both keys.
 const UPDATES: [&str; 2] = [
-    "k1@s1 k2@s2 | s1: r(k1) w(k1); r(k2) w(k2) | s2: r(k1) w(k2)",
-    "k1@s1 k2@s2 | s1: r(k1) w(k1); r(k2) w(k2) | s2: r(k2) w(k1); r(k1) w(k2)",
+    "k1@s1,s2 k2@s2,s1 | s1: r(k1) r(k2) w(k1) w(k2) | s2: r(k1) r(k2) w(k1) w(k2) \
+     | s3: r(k1) r(k2) w(k1) w(k2)",
+    "k1@s1,s2 k2@s2,s1 | s1: r(k1) r(k2) w(k1) w(k2) | s2: r(k1) r(k2) w(k1) w(k2) \
+     | s3: r(k1) r(k2) w(k1) w(k2) | s3: r(k1) r(k2)",
 ];
 
 const PAXOS: [(u64, &str); 2] = [
