@@ -173,6 +173,7 @@ impl Bounds {
         Bounds {
             mix: Mix::Exactly(mix.into_iter().filter(|share| share.2 > 0).collect()),
             keys,
+            keys_in_order: false,
             sites,
             replication: vec![replication],
             placement: Placement::Fixed,
