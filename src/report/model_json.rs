@@ -15,7 +15,7 @@ pub fn object(asked: &Asked<'_>) -> Value {
         .collect();
     let of_kind = |wanted: fn(&Kind) -> bool| -> Value {
         let found = asked.findings.iter().find(|finding| wanted(&finding.kind));
-        found.map_or(Value::Null, |finding| run(finding))
+        found.map_or(Value::Null, run)
     };
     let promises: Vec<&str> = asked.entry.promises.iter().map(|p| p.name()).collect();
     json!({

@@ -196,18 +196,7 @@ impl<'a, P: Protocol> Exploration<'a, P> {
         if self.stop.load(Ordering::Relaxed) {
             return;
         }
-        let setup = &self.setups[number];
-        let plain = !self.request.symmetry || self.world.fifo;
-        let expander = Expander {
-            system: self.system(setup),
-            renamings: match plain {
-                true => Vec::new(),
-                false => symmetry::renamings(setup, self.symmetry),
-            },
-            partial_order: self.request.partial_order
-                && !self.world.fifo
-                && self.world.faults == Default::default(),
-        };
+        let expander = self.expander(&self.setups[number]);
         let mut marks: Vec<(u32, Marked)> = Vec::new();
         let mut seen = vec![false; self.request.questions.len()];
         let mut before = (0, space.bytes_noted);
@@ -238,23 +227,7 @@ impl<'a, P: Protocol> Exploration<'a, P> {
             marks.extend(new.into_iter().map(|mark| (depth, mark)));
         });
         space.bytes_noted = before.1;
-        for (depth, mark) in marks {
-            let shortest = |place: u32| Shortest {
-                depth,
-                setup: number,
-                path: space.links.path(place),
-            };
-            match mark {
-                Marked::Violated(question, place) => {
-                    Shortest::keep(&mut found.violated[question], Some(shortest(place)));
-                }
-                Marked::Stuck(place) => Shortest::keep(&mut found.stuck, Some(shortest(place))),
-                Marked::Error(place, why) => {
-                    found.error.get_or_insert((shortest(place), why));
-                    self.stop.store(true, Ordering::Relaxed);
-                }
-            }
-        }
+        self.keep(number, marks, space, found);
         for worker in workers {
             worker.next_setup();
         }
@@ -270,6 +243,42 @@ impl<'a, P: Protocol> Exploration<'a, P> {
             self.stop.store(true, Ordering::Relaxed);
         }
         self.done.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// A setup as something to search, with the reductions that are allowed there.
+    fn expander<'b>(&'b self, setup: &'b Setup) -> Expander<'b, P> {
+        let plain = !self.request.symmetry || self.world.fifo;
+        Expander {
+            system: self.system(setup),
+            renamings: match plain {
+                true => Vec::new(),
+                false => symmetry::renamings(setup, self.symmetry),
+            },
+            partial_order: self.request.partial_order
+                && !self.world.fifo
+                && self.world.faults == Default::default(),
+        }
+    }
+
+    /// Keeps what was met in a setup where it is the shortest of its kind.
+    fn keep(&self, setup: usize, marks: Vec<(u32, Marked)>, space: &Space, found: &mut Found) {
+        for (depth, mark) in marks {
+            let shortest = |place: u32| Shortest {
+                depth,
+                setup,
+                path: space.links.path(place),
+            };
+            match mark {
+                Marked::Violated(question, place) => {
+                    Shortest::keep(&mut found.violated[question], Some(shortest(place)));
+                }
+                Marked::Stuck(place) => Shortest::keep(&mut found.stuck, Some(shortest(place))),
+                Marked::Error(place, why) => {
+                    found.error.get_or_insert((shortest(place), why));
+                    self.stop.store(true, Ordering::Relaxed);
+                }
+            }
+        }
     }
 
     /// Why the exploration must end now, if it must.

@@ -217,10 +217,10 @@ impl Space {
         });
         while !self.next.chunks.is_empty() {
             let mut whole = true;
-            let mut chunks = std::mem::take(&mut self.next.chunks).into_iter();
+            let chunks = std::mem::take(&mut self.next.chunks);
             self.next.bytes = 0;
-            let mut waiting: usize = chunks.as_slice().iter().map(Chunk::held).sum();
-            while let Some(chunk) = chunks.next() {
+            let mut waiting: usize = chunks.iter().map(Chunk::held).sum();
+            for chunk in chunks {
                 let states = chunk.ends.len();
                 let block = match workers.len() > 1 && states >= PARALLEL_MIN {
                     true => states,
