@@ -36,6 +36,7 @@ pub struct Running {
 
 /// What sites tell each other.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[allow(missing_docs)] // The names of the fields say it.
 pub enum Message {
     /// What is the newest version of the key?
     Get { txn: Txn, key: Key },
