@@ -19,6 +19,8 @@ pub trait Model: Send + Sync {
     fn name(&self) -> &str;
     /// Which names can be exchanged.
     fn symmetry(&self) -> Symmetry;
+    /// Whether the protocol is meant for such a setup.
+    fn accepts(&self, setup: &Setup) -> bool;
     /// Explores all runs of all `setups`, which stand for `raw` ones.
     fn explore(&self, setups: &[Setup], raw: u64, request: &Request<'_>) -> Outcome;
     /// Does again what a trace says, step by step, on the model as it is. Refused, with the reason,
@@ -53,6 +55,10 @@ impl<P: Protocol> Model for P {
 
     fn symmetry(&self) -> Symmetry {
         Protocol::symmetry(self)
+    }
+
+    fn accepts(&self, setup: &Setup) -> bool {
+        Protocol::accepts(self, setup)
     }
 
     fn explore(&self, setups: &[Setup], raw: u64, request: &Request<'_>) -> Outcome {

@@ -22,6 +22,11 @@ pub trait Protocol: Send + Sync {
     /// The name, as on the command line.
     fn name(&self) -> &str;
 
+    /// Whether the protocol is meant for such a setup. Others are left out.
+    fn accepts(&self, _setup: &Setup) -> bool {
+        true
+    }
+
     /// A site before anything happened.
     fn site(&self, setup: &Setup, site: Site) -> Self::Site;
 

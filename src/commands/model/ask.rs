@@ -108,7 +108,7 @@ fn ask<'a>(
     let started = Instant::now();
     // A store without transactions is asked what it promises to those who run single operations.
     let single = args.levels.is_empty() && is_about_sessions(entry);
-    let initial = setups::chosen(args, subject.symmetry(), single)?;
+    let initial = setups::chosen(args, subject, single)?;
     let tell = |told: &protocol::Progress| effort.tell(subject.name(), told);
     let mut request = effort.request(&tell);
     request.questions = match single {

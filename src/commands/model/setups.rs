@@ -3,7 +3,7 @@
 use crate::exit::{Exit, Failure};
 use crate::model_args::{AskArgs, BoundsArgs, ClientsArg, PlacementArg, ShapeArg};
 use crate::output;
-use protocol::{Bounds, Mix, Placement, Sessions, Setup, Shape, Symmetry, separating};
+use protocol::{Bounds, Mix, Model, Placement, Sessions, Setup, Shape, Symmetry, separating};
 
 /// Initial states, and how many they stand for.
 pub struct Initial {
@@ -21,7 +21,20 @@ impl Initial {
 }
 
 /// What the arguments choose; with `single`, of transactions of one operation.
-pub fn chosen(args: &AskArgs, symmetry: Symmetry, single: bool) -> Result<Initial, Failure> {
+pub fn chosen(args: &AskArgs, model: &dyn Model, single: bool) -> Result<Initial, Failure> {
+    let mut initial = all_chosen(args, model.symmetry(), single)?;
+    initial.setups.retain(|setup| model.accepts(setup));
+    match initial.setups.is_empty() {
+        false => Ok(initial),
+        true => Err(Failure(format!(
+            "{} is not made for any of these initial states; see its file in the catalogue for what \
+             it runs, or try --ops 1",
+            model.name()
+        ))),
+    }
+}
+
+fn all_chosen(args: &AskArgs, symmetry: Symmetry, single: bool) -> Result<Initial, Failure> {
     if !args.setups.is_empty() {
         return Ok(Initial::these(args.setups.clone()));
     }

@@ -7,13 +7,19 @@ use crate::model_args::TableArgs;
 use crate::output;
 use crate::report::model::{Asked, grouped};
 use crate::report::model_json::verdict;
-use protocol::{Answer, Entry, Form, Property, Question, World};
+use protocol::{Answer, Entry, Form, Property, Question, World, separating};
 use serde_json::{Value, json};
 use std::time::Instant;
 
 /// Computes and prints the table.
 pub fn run(args: &TableArgs, models: &Models) -> Result<Exit, Failure> {
-    let transactional = |entry: &&Entry| !ask::is_about_sessions(entry);
+    let transactional = |entry: &&Entry| {
+        let two = separating().into_iter().any(|(_, setup)| {
+            let longest = setup.txns().map(|txn| setup.ops(txn).len()).max();
+            longest > Some(1) && entry.model.accepts(&setup)
+        });
+        two && !ask::is_about_sessions(entry)
+    };
     let entries: Vec<&Entry> = match args.protocols.is_empty() {
         true => models.entries.iter().filter(transactional).collect(),
         false => models.named(&args.protocols)?,
@@ -61,7 +67,8 @@ fn row<'a>(
 ) -> Result<Asked<'a>, Failure> {
     let started = Instant::now();
     let model = entry.model.as_ref();
-    let initial = setups::of_table(&args.bounds, model.symmetry())?;
+    let mut initial = setups::of_table(&args.bounds, model.symmetry())?;
+    initial.setups.retain(|setup| model.accepts(setup));
     let tell = |told: &protocol::Progress| effort.tell(model.name(), told);
     let mut request = effort.request(&tell);
     request.questions = questions.to_vec();

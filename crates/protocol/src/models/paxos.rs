@@ -369,6 +369,11 @@ impl Protocol for Paxos {
         self.name
     }
 
+    /// Single operations: the register knows no transactions.
+    fn accepts(&self, setup: &Setup) -> bool {
+        setup.txns().all(|txn| setup.ops(txn).len() == 1)
+    }
+
     fn rules(&self) -> &'static [&'static str] {
         RULES
     }
