@@ -1,0 +1,25 @@
+//! Transactions of an application, read from its sources, and what can go wrong with them.
+
+mod access;
+mod expr;
+mod ir;
+mod paths;
+mod place;
+mod print;
+mod resolve;
+mod schema;
+
+pub use access::{Binding, ColumnSet, Reach};
+pub use expr::{
+    Aggregate, Comparison, Condition, Expr, Operator, ParameterId, PartId, Row, StatementId,
+    UnknownId, Value, VariableId,
+};
+pub use ir::{
+    Action, Argument, Insert, Label, Lock, OnConflict, Ordering, Output, Parameter, Part, Program,
+    Repeat, Role, Select, Set, Shape, Statement, Step, Transaction, Variable,
+};
+pub use paths::{Bounds, End, Guard, Path, Paths};
+pub use place::{Note, Place, ProgramError, shorten};
+pub use print::Printer;
+pub use resolve::fold_arithmetic;
+pub use schema::{Column, ColumnId, ForeignKey, Schema, Table, TableId, Type, bare_name};

@@ -1,0 +1,350 @@
+//! Expressions of a body made into expressions of a path: variables replaced by what was
+//! assigned, cursors by row numbers, constants folded.
+
+use crate::expr::{Comparison, Condition, Expr, Operator, Row, StatementId, UnknownId, Value};
+use crate::ir::{Action, Insert, OnConflict, Part, Set, Statement};
+use rustc_hash::FxHashMap;
+
+/// An expression that grows beyond this many nodes becomes an unknown that reads its leaves.
+const NODES_MAX: usize = 400;
+
+/// Where a statement of the body was executed last, and where its cursor stands.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Instance {
+    /// The position in the path.
+    pub position: StatementId,
+    /// How often the cursor was advanced.
+    pub advanced: u32,
+}
+
+/// What is known while a path is followed.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Bindings {
+    /// The value of each variable, by its id.
+    pub variables: FxHashMap<u32, Expr>,
+    /// The latest instance of each statement of the body.
+    pub instances: FxHashMap<u32, Instance>,
+    /// The next unknown.
+    pub unknown_next: u32,
+}
+
+/// Resolves what one step mentions. Unknowns are drawn anew for each step, the same within it.
+pub(crate) struct Resolver<'a> {
+    bindings: &'a mut Bindings,
+    drawn: FxHashMap<u32, UnknownId>,
+}
+
+impl<'a> Resolver<'a> {
+    pub fn new(bindings: &'a mut Bindings) -> Resolver<'a> {
+        Resolver {
+            bindings,
+            drawn: FxHashMap::default(),
+        }
+    }
+
+    fn draw(&mut self, id: UnknownId) -> UnknownId {
+        let bindings = &mut *self.bindings;
+        *self.drawn.entry(id.0).or_insert_with(|| {
+            bindings.unknown_next += 1;
+            UnknownId(bindings.unknown_next - 1)
+        })
+    }
+
+    fn fresh(&mut self, reads: Vec<Expr>) -> Expr {
+        self.bindings.unknown_next += 1;
+        let id = UnknownId(self.bindings.unknown_next - 1);
+        Expr::Unknown { id, reads }
+    }
+
+    /// The expression over the path.
+    pub fn expr(&mut self, expr: &Expr) -> Expr {
+        let resolved = self.expr_of(expr);
+        match resolved.all().len() > NODES_MAX {
+            false => resolved,
+            true => {
+                let reads = leaves(&resolved);
+                self.fresh(reads)
+            }
+        }
+    }
+
+    fn list(&mut self, all: &[Expr]) -> Vec<Expr> {
+        all.iter().map(|one| self.expr_of(one)).collect()
+    }
+
+    fn expr_of(&mut self, expr: &Expr) -> Expr {
+        match expr {
+            Expr::Variable(id) => match self.bindings.variables.get(&id.0) {
+                Some(value) => value.clone(),
+                // Read before any assignment on this path: an unknown from here on.
+                None => {
+                    let value = self.fresh(Vec::new());
+                    self.bindings.variables.insert(id.0, value.clone());
+                    value
+                }
+            },
+            Expr::Field {
+                statement,
+                row,
+                output,
+            } => match self.bindings.instances.get(&statement.0).copied() {
+                Some(instance) => Expr::Field {
+                    statement: instance.position,
+                    row: row_of(*row, instance),
+                    output: *output,
+                },
+                None => self.fresh(Vec::new()),
+            },
+            Expr::RowCount(statement) => match self.bindings.instances.get(&statement.0) {
+                Some(instance) => Expr::RowCount(instance.position),
+                None => self.fresh(Vec::new()),
+            },
+            Expr::Arithmetic {
+                operator,
+                left,
+                right,
+            } => fold_arithmetic(*operator, self.expr_of(left), self.expr_of(right)),
+            Expr::Aggregate {
+                function,
+                argument,
+                distinct,
+            } => Expr::Aggregate {
+                function: *function,
+                argument: argument.as_ref().map(|one| Box::new(self.expr_of(one))),
+                distinct: *distinct,
+            },
+            Expr::If {
+                condition,
+                then,
+                otherwise,
+            } => {
+                let condition = self.condition(condition);
+                choose(condition, self.expr_of(then), self.expr_of(otherwise))
+            }
+            Expr::List(all) => Expr::List(self.list(all)),
+            Expr::Element { list, index } => fold_element(self.expr_of(list), self.expr_of(index)),
+            Expr::Size(list) => match self.expr_of(list) {
+                Expr::List(all) => Expr::integer(all.len() as i64),
+                other => Expr::Size(Box::new(other)),
+            },
+            Expr::Call { name, arguments } => Expr::Call {
+                name: name.clone(),
+                arguments: self.list(arguments),
+            },
+            Expr::Unknown { id, reads } => Expr::Unknown {
+                id: self.draw(*id),
+                reads: self.list(reads),
+            },
+            Expr::Constant(_) | Expr::Parameter(_) | Expr::Column { .. } => expr.clone(),
+        }
+    }
+
+    /// The condition over the path.
+    pub fn condition(&mut self, condition: &Condition) -> Condition {
+        match condition {
+            Condition::Compare {
+                comparison,
+                left,
+                right,
+            } => fold_compare(*comparison, self.expr(left), self.expr(right)),
+            Condition::IsNull(value) => match self.expr(value) {
+                Expr::Constant(Value::Null) => Condition::True,
+                Expr::Constant(_) => Condition::False,
+                other => Condition::IsNull(other),
+            },
+            Condition::In { value, members } => Condition::In {
+                value: self.expr(value),
+                members: members.iter().map(|one| self.expr(one)).collect(),
+            },
+            Condition::Between { value, low, high } => Condition::Between {
+                value: self.expr(value),
+                low: self.expr(low),
+                high: self.expr(high),
+            },
+            Condition::Like { value, pattern } => Condition::Like {
+                value: self.expr(value),
+                pattern: self.expr(pattern),
+            },
+            Condition::HasRow { statement, row } => {
+                match self.bindings.instances.get(&statement.0).copied() {
+                    Some(instance) => Condition::HasRow {
+                        statement: instance.position,
+                        row: row_of(*row, instance),
+                    },
+                    None => Condition::False,
+                }
+            }
+            Condition::And(all) => {
+                let all = all.iter().map(|one| self.condition(one));
+                all.fold(Condition::True, Condition::and)
+            }
+            Condition::Or(all) => {
+                let all: Vec<Condition> = all.iter().map(|one| self.condition(one)).collect();
+                fold_or(all)
+            }
+            Condition::Not(inner) => self.condition(inner).negated(),
+            Condition::Unknown { id, reads } => Condition::Unknown {
+                id: self.draw(*id),
+                reads: reads.iter().map(|one| self.expr(one)).collect(),
+            },
+            Condition::True | Condition::False | Condition::Exists(_) => condition.clone(),
+        }
+    }
+
+    fn sets(&mut self, sets: &[Set]) -> Vec<Set> {
+        let set = |set: &Set| Set {
+            column: set.column,
+            value: self.expr(&set.value),
+        };
+        sets.iter().map(set).collect()
+    }
+
+    fn part(&mut self, part: &Part) -> Part {
+        let action = match &part.action {
+            Action::Update { sets } => Action::Update {
+                sets: self.sets(sets),
+            },
+            Action::Insert(insert) => Action::Insert(Insert {
+                values: self.sets(&insert.values),
+                on_conflict: match &insert.on_conflict {
+                    OnConflict::Update(sets) => OnConflict::Update(self.sets(sets)),
+                    other => other.clone(),
+                },
+                from_select: insert.from_select,
+            }),
+            other => other.clone(),
+        };
+        Part {
+            id: part.id,
+            table: part.table,
+            filter: self.condition(&part.filter),
+            action,
+        }
+    }
+
+    /// The statement over the path, at that position of it.
+    pub fn statement(&mut self, statement: &Statement, position: StatementId) -> Statement {
+        let mut resolved = statement.clone();
+        resolved.id = position;
+        resolved.parts = statement.parts.iter().map(|part| self.part(part)).collect();
+        for argument in &mut resolved.arguments {
+            argument.value = self.expr(&argument.value);
+        }
+        for output in &mut resolved.outputs {
+            output.value = self.expr(&output.value);
+        }
+        for order in &mut resolved.shape.order_by {
+            order.value = self.expr(&order.value);
+        }
+        resolved.shape.limit = resolved.shape.limit.as_ref().map(|limit| self.expr(limit));
+        resolved
+    }
+}
+
+/// A row that was not advanced to is taken for the first.
+fn row_of(row: Row, instance: Instance) -> Row {
+    match row {
+        Row::Nth(_) => row,
+        Row::Cursor => Row::Nth(instance.advanced.saturating_sub(1)),
+    }
+}
+
+/// The different leaves of an expression that carry data.
+fn leaves(expr: &Expr) -> Vec<Expr> {
+    let mut found: Vec<Expr> = Vec::new();
+    for leaf in expr.all() {
+        let data = matches!(
+            leaf,
+            Expr::Parameter(_) | Expr::Field { .. } | Expr::RowCount(_) | Expr::Column { .. }
+        );
+        if data && !found.contains(leaf) && found.len() < NODES_MAX {
+            found.push(leaf.clone());
+        }
+    }
+    found
+}
+
+/// `if condition then a else b`, folded.
+pub(crate) fn choose(condition: Condition, then: Expr, otherwise: Expr) -> Expr {
+    match condition {
+        Condition::True => then,
+        Condition::False => otherwise,
+        _ if then == otherwise => then,
+        condition => Expr::If {
+            condition: Box::new(condition),
+            then: Box::new(then),
+            otherwise: Box::new(otherwise),
+        },
+    }
+}
+
+/// Arithmetic, folded where both sides are whole numbers or texts to be joined.
+pub fn fold_arithmetic(operator: Operator, left: Expr, right: Expr) -> Expr {
+    if let (Expr::Constant(Value::Integer(a)), Expr::Constant(Value::Integer(b))) = (&left, &right)
+    {
+        let folded = match operator {
+            Operator::Add => a.checked_add(*b),
+            Operator::Subtract => a.checked_sub(*b),
+            Operator::Multiply => a.checked_mul(*b),
+            Operator::Divide => a.checked_div(*b),
+            Operator::Remainder => a.checked_rem(*b),
+            Operator::Concatenate => None,
+        };
+        if let Some(value) = folded {
+            return Expr::integer(value);
+        }
+    }
+    if let (Operator::Concatenate, Expr::Constant(Value::Text(a)), Expr::Constant(Value::Text(b))) =
+        (operator, &left, &right)
+    {
+        return Expr::text(format!("{a}{b}"));
+    }
+    Expr::arithmetic(operator, left, right)
+}
+
+fn fold_element(list: Expr, index: Expr) -> Expr {
+    if let (Expr::List(all), Expr::Constant(Value::Integer(at))) = (&list, &index) {
+        let found = usize::try_from(*at).ok().and_then(|at| all.get(at));
+        if let Some(found) = found {
+            return found.clone();
+        }
+    }
+    Expr::Element {
+        list: Box::new(list),
+        index: Box::new(index),
+    }
+}
+
+fn fold_or(all: Vec<Condition>) -> Condition {
+    if all.contains(&Condition::True) {
+        return Condition::True;
+    }
+    let mut left: Vec<Condition> = Vec::new();
+    left.extend(all.into_iter().filter(|one| *one != Condition::False));
+    match left.len() {
+        0 => Condition::False,
+        1 => left.remove(0),
+        _ => Condition::Or(left),
+    }
+}
+
+fn fold_compare(comparison: Comparison, left: Expr, right: Expr) -> Condition {
+    let order = match (&left, &right) {
+        (Expr::Constant(Value::Integer(a)), Expr::Constant(Value::Integer(b))) => a.cmp(b),
+        (Expr::Constant(Value::Text(a)), Expr::Constant(Value::Text(b))) => a.cmp(b),
+        (Expr::Constant(Value::Boolean(a)), Expr::Constant(Value::Boolean(b))) => a.cmp(b),
+        _ => return Condition::compare(comparison, left, right),
+    };
+    let holds = match comparison {
+        Comparison::Equal => order.is_eq(),
+        Comparison::NotEqual => order.is_ne(),
+        Comparison::Less => order.is_lt(),
+        Comparison::LessOrEqual => order.is_le(),
+        Comparison::Greater => order.is_gt(),
+        Comparison::GreaterOrEqual => order.is_ge(),
+    };
+    match holds {
+        true => Condition::True,
+        false => Condition::False,
+    }
+}
