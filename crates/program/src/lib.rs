@@ -8,6 +8,8 @@ mod place;
 mod print;
 mod resolve;
 mod schema;
+mod sql;
+mod sqlfile;
 
 pub use access::{Binding, ColumnSet, Reach};
 pub use expr::{
@@ -23,3 +25,5 @@ pub use place::{Note, Place, ProgramError, shorten};
 pub use print::Printer;
 pub use resolve::fold_arithmetic;
 pub use schema::{Column, ColumnId, ForeignKey, Schema, Table, TableId, Type, bare_name};
+pub use sql::{Arguments, DdlReader, Placeholder, Sql, read_sql, schema_of};
+pub use sqlfile::read_sql_file;

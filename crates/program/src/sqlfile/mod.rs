@@ -1,0 +1,9 @@
+//! Transaction files: SQL statements between `transaction name(parameters)` and `end;`, with
+//! bindings, branches and loops in the manner of PL/pgSQL. The language is in docs/programs.md.
+
+mod read;
+mod scan;
+mod steps;
+mod values;
+
+pub use read::read_sql_file;

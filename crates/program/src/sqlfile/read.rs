@@ -1,0 +1,173 @@
+//! A file: its declarations and the heads of its transactions.
+
+use super::scan::Scanner;
+use super::steps::Body;
+use crate::ir::{Parameter, Program, Transaction};
+use crate::place::{Place, ProgramError};
+use crate::schema::{Schema, Type};
+use crate::sql::DdlReader;
+
+/// Reads a transaction file. Tables come from the create statements in the file, or from a schema
+/// given; the file's own tables count where it has any.
+pub fn read_sql_file(
+    text: &str,
+    file: &str,
+    schema: Option<&Schema>,
+) -> Result<Program, ProgramError> {
+    let mut scanner = Scanner::new(text, file);
+    let mut ddl = DdlReader::default();
+    let mut heads = Vec::new();
+    let mut declared = false;
+    // The tables may be declared below the transactions, so bodies are read in a second pass.
+    while !scanner.is_at_end() {
+        if scanner.take("transaction") {
+            heads.push(head(&mut scanner)?);
+            skip_body(&mut scanner)?;
+        } else {
+            let (span, _) = scanner.until(&[";"], "the statement")?;
+            if !DdlReader::is_ddl(span.text) && !is_setting(span.text) {
+                return Err(outside(&span.place, span.text));
+            }
+            declared |= DdlReader::is_ddl(span.text);
+            ddl.read(span.text, &span.place)?;
+        }
+    }
+    let (own, notes) = ddl.finish();
+    let mut program = Program {
+        schema: match (declared && !own.tables.is_empty(), schema) {
+            (false, Some(given)) => given.clone(),
+            _ => own,
+        },
+        transactions: Vec::new(),
+        notes,
+    };
+    if heads.is_empty() {
+        let place = Place::new(file, 1, 1);
+        let advice = "Write `transaction name(a int, b text)`, its statements, and `end;`.";
+        return Err(ProgramError::new(
+            &place,
+            "no transaction in the file",
+            advice,
+        ));
+    }
+    let mut scanner = Scanner::new(text, file);
+    while !scanner.is_at_end() {
+        if !scanner.take("transaction") {
+            scanner.until(&[";"], "the statement")?;
+            continue;
+        }
+        let transaction = head(&mut scanner)?;
+        if program.transaction(&transaction.name).is_some() {
+            let problem = format!("a second transaction {}", transaction.name);
+            return Err(ProgramError::new(
+                &transaction.place,
+                problem,
+                "Rename one.",
+            ));
+        }
+        let body = Body::new(&program.schema, transaction, &mut scanner);
+        let (transaction, notes) = body.read()?;
+        program.transactions.push(transaction);
+        program.notes.extend(notes);
+    }
+    Ok(program)
+}
+
+fn is_setting(text: &str) -> bool {
+    let first = text.split_whitespace().next().unwrap_or("");
+    first.eq_ignore_ascii_case("set") || first.is_empty()
+}
+
+fn outside(place: &Place, text: &str) -> ProgramError {
+    let first = text.split_whitespace().next().unwrap_or("");
+    ProgramError::new(
+        place,
+        format!("`{first}` outside of any transaction"),
+        "Only create, alter and drop stand outside; put `transaction name(…)` in front of the \
+         statements, and `end;` behind them.",
+    )
+}
+
+/// `name(a int, b text)`, then nothing, `is`, `begin` or `;`.
+fn head(scanner: &mut Scanner<'_>) -> Result<Transaction, ProgramError> {
+    let place = scanner.place();
+    let name = scanner.name("the name of a transaction")?;
+    let mut transaction = Transaction::new(name, place);
+    if scanner.take("(") {
+        while !scanner.take(")") {
+            let place = scanner.place();
+            let name = scanner.name("the name of a parameter")?;
+            let known = transaction.parameters.iter();
+            if known
+                .clone()
+                .any(|one| one.name.eq_ignore_ascii_case(&name))
+            {
+                let problem = format!("a second parameter {name}");
+                return Err(ProgramError::new(&place, problem, "Rename one."));
+            }
+            scanner.take(":");
+            let ty = parameter_type(scanner)?;
+            transaction.parameters.push(Parameter { name, ty });
+            if !scanner.take(",") {
+                scanner.expect(")", "Parameters are `name type`, with commas between.")?;
+                break;
+            }
+        }
+    }
+    let _ = scanner.take("is") || scanner.take("as");
+    let _ = scanner.take("begin") || scanner.take(";");
+    Ok(transaction)
+}
+
+fn parameter_type(scanner: &mut Scanner<'_>) -> Result<Type, ProgramError> {
+    let place = scanner.place();
+    let name = scanner.name("the type of the parameter")?;
+    if scanner.take("(") {
+        scanner.until(&[")"], "the length of the type")?;
+    }
+    let _ = scanner.take("precision");
+    if scanner.take("[") {
+        scanner.expect("]", "A list is `name int[]`.")?;
+        return Ok(Type::List);
+    }
+    let lower = name.to_ascii_lowercase();
+    match lower.as_str() {
+        "int" | "integer" | "bigint" | "smallint" | "long" | "int4" | "int8" | "serial"
+        | "tinyint" => Ok(Type::Integer),
+        "real" | "float" | "double" | "decimal" | "numeric" | "money" => Ok(Type::Real),
+        "text" | "varchar" | "char" | "string" | "uuid" => Ok(Type::Text),
+        "bool" | "boolean" => Ok(Type::Boolean),
+        "timestamp" | "date" | "time" | "datetime" | "timestamptz" => Ok(Type::Timestamp),
+        "binary" | "blob" | "bytea" => Ok(Type::Binary),
+        "list" => Ok(Type::List),
+        "any" => Ok(Type::Other),
+        _ => Err(ProgramError::new(
+            &place,
+            format!("no type {name}"),
+            "Types are int, real, text, bool, timestamp, binary, any, or one of these with [].",
+        )),
+    }
+}
+
+/// Passes a body: up to the `end` of the transaction.
+fn skip_body(scanner: &mut Scanner<'_>) -> Result<(), ProgramError> {
+    let mut open = 1;
+    let what = "the transaction";
+    while open > 0 {
+        let (_, end) = scanner.until(&["end", "if", "loop", "repeat", "case", ";"], what)?;
+        match end.as_str() {
+            "end" => {
+                open -= 1;
+                let _ = scanner.take("if")
+                    || scanner.take("loop")
+                    || scanner.take("repeat")
+                    || scanner.take("case")
+                    || scanner.take("transaction");
+            }
+            ";" => {}
+            _ => open += 1,
+        }
+    }
+    scanner.take(";");
+    Ok(())
+}
