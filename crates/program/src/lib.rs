@@ -3,6 +3,7 @@
 mod access;
 mod expr;
 mod ir;
+mod java;
 mod paths;
 mod place;
 mod print;
@@ -20,8 +21,9 @@ pub use ir::{
     Action, Argument, Insert, Label, Lock, OnConflict, Ordering, Output, Parameter, Part, Program,
     Repeat, Role, Select, Set, Shape, Statement, Step, Transaction, Variable,
 };
+pub use java::{JavaFile, read_java};
 pub use paths::{Bounds, End, Guard, Path, Paths};
-pub use place::{Note, Place, ProgramError, shorten};
+pub use place::{Note, NoteKind, Place, ProgramError, shorten};
 pub use print::Printer;
 pub use resolve::fold_arithmetic;
 pub use schema::{Column, ColumnId, ForeignKey, Schema, Table, TableId, Type, bare_name};

@@ -261,7 +261,7 @@ impl Walk<'_> {
                 let (mut state, condition) = match state {
                     (state, Some(condition)) => (state, condition),
                     (state, None) => {
-                        done.push(state);
+                        done.push(arrive(label, state));
                         continue;
                     }
                 };

@@ -46,6 +46,16 @@ impl fmt::Display for Place {
     }
 }
 
+/// How much hangs on a note.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum NoteKind {
+    /// A value was taken for any value; statements and their order are as in the source.
+    Value,
+    /// A statement, a branch or a loop is not exactly as in the source.
+    #[default]
+    Statement,
+}
+
 /// Something a front end did not understand. It went on with an assumption that covers every
 /// meaning the text can have, and says so here.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,6 +68,8 @@ pub struct Note {
     pub assumed: String,
     /// What the reader can do about it.
     pub advice: String,
+    /// How much hangs on it.
+    pub kind: NoteKind,
 }
 
 impl fmt::Display for Note {

@@ -302,7 +302,24 @@ pub fn fold_arithmetic(operator: Operator, left: Expr, right: Expr) -> Expr {
     Expr::arithmetic(operator, left, right)
 }
 
+/// The name of the call that stands for a list with one element replaced.
+pub(crate) const STORE: &str = "store";
+
 fn fold_element(list: Expr, index: Expr) -> Expr {
+    let mut list = list;
+    // Through stores at other positions; as long as it is known that they are others.
+    while let (Expr::Call { name, arguments }, Expr::Constant(Value::Integer(at))) = (&list, &index)
+    {
+        match (name.as_str(), arguments.as_slice()) {
+            (STORE, [inner, Expr::Constant(Value::Integer(stored)), value]) => {
+                if stored == at {
+                    return value.clone();
+                }
+                list = inner.clone();
+            }
+            _ => break,
+        }
+    }
     if let (Expr::List(all), Expr::Constant(Value::Integer(at))) = (&list, &index) {
         let found = usize::try_from(*at).ok().and_then(|at| all.get(at));
         if let Some(found) = found {
@@ -329,6 +346,9 @@ fn fold_or(all: Vec<Condition>) -> Condition {
 }
 
 fn fold_compare(comparison: Comparison, left: Expr, right: Expr) -> Condition {
+    if let Some(condition) = fold_truth(comparison, &left, &right) {
+        return condition;
+    }
     let order = match (&left, &right) {
         (Expr::Constant(Value::Integer(a)), Expr::Constant(Value::Integer(b))) => a.cmp(b),
         (Expr::Constant(Value::Text(a)), Expr::Constant(Value::Text(b))) => a.cmp(b),
@@ -346,5 +366,31 @@ fn fold_compare(comparison: Comparison, left: Expr, right: Expr) -> Condition {
     match holds {
         true => Condition::True,
         false => Condition::False,
+    }
+}
+
+/// `(c ? true : false) = true` is c.
+fn fold_truth(comparison: Comparison, left: &Expr, right: &Expr) -> Option<Condition> {
+    let wanted = match (comparison, right) {
+        (Comparison::Equal, Expr::Constant(Value::Boolean(wanted))) => *wanted,
+        (Comparison::NotEqual, Expr::Constant(Value::Boolean(wanted))) => !*wanted,
+        _ => return None,
+    };
+    let Expr::If {
+        condition,
+        then,
+        otherwise,
+    } = left
+    else {
+        return None;
+    };
+    match (&**then, &**otherwise) {
+        (Expr::Constant(Value::Boolean(yes)), Expr::Constant(Value::Boolean(no))) if yes != no => {
+            match *yes == wanted {
+                true => Some((**condition).clone()),
+                false => Some((**condition).clone().negated()),
+            }
+        }
+        _ => None,
     }
 }

@@ -6,7 +6,7 @@
 
 use super::parse::parse;
 use super::split::split;
-use crate::place::{Note, Place, ProgramError, shorten};
+use crate::place::{Note, NoteKind, Place, ProgramError, shorten};
 use crate::schema::{Column, ColumnId, ForeignKey, Schema, Table, TableId, Type, bare_name};
 use sqlparser::ast::{
     AlterTableOperation, ColumnDef, ColumnOption, CreateIndex, CreateTable, DataType, Expr,
@@ -90,6 +90,7 @@ impl DdlReader {
             text: shorten(text, 60),
             assumed: assumed.to_string(),
             advice: String::new(),
+            kind: NoteKind::Statement,
         });
     }
 

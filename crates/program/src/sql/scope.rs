@@ -3,7 +3,7 @@
 use super::{Arguments, Placeholder};
 use crate::expr::{Condition, Expr, PartId, StatementId};
 use crate::ir::{Action, Argument, Output, Part, Role, Select, Shape, Statement};
-use crate::place::{Note, Place, ProgramError, shorten};
+use crate::place::{Note, NoteKind, Place, ProgramError, shorten};
 use crate::schema::{ColumnId, Schema, TableId, bare_name};
 use std::collections::BTreeSet;
 
@@ -95,6 +95,7 @@ impl<'a> Builder<'a> {
             text: shorten(text, 60),
             assumed: assumed.to_string(),
             advice: String::new(),
+            kind: NoteKind::Statement,
         });
     }
 

@@ -111,6 +111,7 @@ impl Builder<'_> {
             (Some('"'), Err(_)) => Ok(Expr::text(name.value.clone())),
             (None, Err(_)) if is_clock(&name.value) => Ok(self.arguments.unknown(Vec::new())),
             (None, Err(_)) if name.value.starts_with('@') => Ok(self.arguments.unknown(Vec::new())),
+            (None, Err(_)) => self.arguments.word(&name.value).map_or(found, Ok),
             _ => found,
         }
     }

@@ -1,0 +1,512 @@
+//! Method calls: those of JDBC and of values by what they stand for, those of the sources by
+//! following them.
+
+use super::env::{Env, Val, carries_nothing, type_of};
+use super::expression::truth;
+use super::index::parameters;
+use super::translate::{Frame, Translator, executes};
+use super::tree::Node;
+use crate::expr::{Comparison, Condition, Expr, Operator};
+use crate::ir::Step;
+use crate::schema::Type;
+
+/// Calls are followed this deep.
+const CALLS_MAX: usize = 12;
+
+impl<'a> Translator<'a> {
+    /// The values of the arguments.
+    fn arguments(&mut self, node: &'a Node) -> Vec<Val> {
+        let all: &[Node] = node.child("arguments").map_or(&[], |all| &all.children);
+        all.iter().map(|one| self.value(one)).collect()
+    }
+
+    fn exprs(&mut self, vals: Vec<Val>) -> Vec<Expr> {
+        let data = |val: &Val| matches!(val, Val::Expr(_) | Val::List(_));
+        let vals: Vec<Val> = vals.into_iter().filter(data).collect();
+        vals.into_iter().map(|val| self.expr_of(val)).collect()
+    }
+
+    /// What a call stands for; `used` says whether somebody looks at it.
+    pub fn call(&mut self, node: &'a Node, used: bool) -> Val {
+        if let Some(value) = self.index.constant(self.class(), node) {
+            return Val::Expr(Expr::Constant(value));
+        }
+        let name = node.name();
+        let object = match node.child("object") {
+            None => return self.own_call(node, name, used),
+            Some(object) if matches!(object.kind, "this" | "super") => {
+                return self.own_call(node, name, used);
+            }
+            Some(object) => object,
+        };
+        let is_name = object.kind == "identifier" && self.env.slots.contains_key(object.text());
+        if !is_name && let Some(class) = self.index.class(object.text()) {
+            return self.class_call(node, class, used);
+        }
+        match self.value(object) {
+            Val::Connection => self.connection_call(node, name),
+            Val::Prepared(id) => self.prepared_call(node, id, name, used),
+            Val::Statement => self.statement_call(node, name),
+            Val::Rows(id) => self.rows_call(node, id, name),
+            Val::List(list) => self.list_call(node, list, name, used),
+            Val::Object(id) => self.object_call(node, id, name, used),
+            Val::Expr(value) => self.value_call(node, object, value, name, used),
+            Val::Nothing => self.other_call(node, object, name, used),
+        }
+    }
+
+    /// A method of the class at hand.
+    fn own_call(&mut self, node: &'a Node, name: &'a str, used: bool) -> Val {
+        if name.starts_with("getPreparedStatement") {
+            return self.bench_prepared(node, name);
+        }
+        let count = node.child("arguments").map_or(0, |all| all.children.len());
+        match self.index.method(self.class(), name, count) {
+            Some((class, method)) if worth_following(method) => {
+                let arguments = self.arguments(node);
+                self.follow(node, class, method, arguments)
+            }
+            _ => {
+                let arguments = self.arguments(node);
+                self.lost(node, arguments, used)
+            }
+        }
+    }
+
+    fn class_call(&mut self, node: &'a Node, class: usize, used: bool) -> Val {
+        let count = node.child("arguments").map_or(0, |all| all.children.len());
+        let found = self.index.method(class, node.name(), count);
+        let arguments = self.arguments(node);
+        match found {
+            Some((class, method)) if executes(method) => {
+                self.follow(node, class, method, arguments)
+            }
+            _ => self.lost(node, arguments, used),
+        }
+    }
+
+    /// A call that is not followed. With a connection or a statement in its arguments it may
+    /// execute anything.
+    fn lost(&mut self, node: &'a Node, arguments: Vec<Val>, used: bool) -> Val {
+        let reaches = |val: &Val| matches!(val, Val::Connection | Val::Prepared(_) | Val::Rows(_));
+        if arguments.iter().any(reaches) {
+            let advice = "Give the file that has the method, too.";
+            self.note(node, "what it does to the database is left out", advice);
+        }
+        let reads = self.exprs(arguments);
+        self.any_value(node, reads, used)
+    }
+
+    /// Follows a method of the sources.
+    pub fn follow(
+        &mut self,
+        node: &'a Node,
+        class: usize,
+        method: &'a Node,
+        arguments: Vec<Val>,
+    ) -> Val {
+        let label = self.label();
+        if self.frames.len() >= CALLS_MAX {
+            let advice = "Calls are followed 12 deep.";
+            self.note(node, "the call is left out", advice);
+            return Val::Expr(self.unknown(Vec::new()));
+        }
+        let Some(body) = method.child("body") else {
+            return self.lost(node, arguments, true);
+        };
+        let java = method.child("type").map_or("", Node::text);
+        let result = self.variable(&format!("{}()", method.name()), type_of(java));
+        let inner = self.callee_env();
+        let outer = std::mem::replace(&mut self.env, inner);
+        let loops = std::mem::take(&mut self.loops);
+        for (parameter, argument) in parameters(method).into_iter().zip(arguments) {
+            self.bind_parameter(parameter, argument);
+        }
+        self.frames.push(Frame {
+            class,
+            label,
+            returned: None,
+            result,
+        });
+        let steps = self.apart(|this| {
+            this.block(&body.children, None);
+        });
+        let frame = self.frames.pop();
+        self.ended = false;
+        self.loops = loops;
+        let inner = std::mem::replace(&mut self.env, outer);
+        for (name, slot) in inner.slots {
+            if name.starts_with("this.") {
+                self.env.slots.insert(name, slot);
+            }
+        }
+        // A body that always throws never comes back.
+        let aborts = always_aborts(&steps);
+        self.emit(Step::Block { label, body: steps });
+        self.ended = aborts;
+        match frame.and_then(|frame| frame.returned) {
+            Some(val) => val,
+            None => Val::Nothing,
+        }
+    }
+
+    /// The fields of the object are seen by the method that is called.
+    fn callee_env(&self) -> Env {
+        let mut inner = Env::default();
+        for (name, slot) in &self.env.slots {
+            if name.starts_with("this.") {
+                inner.slots.insert(name.clone(), slot.clone());
+            }
+        }
+        inner
+    }
+
+    fn bind_parameter(&mut self, parameter: &'a Node, argument: Val) {
+        let name = match parameter.child("name") {
+            Some(name) => name.text(),
+            // `String... names` keeps its name deeper.
+            None => return,
+        };
+        let java = parameter.child("type").map_or("", Node::text);
+        let slot = super::env::Slot {
+            val: argument.clone(),
+            variable: None,
+            ty: type_of(java),
+        };
+        self.env.slots.insert(name.to_string(), slot);
+        // A field moves with its cursor and must be taken now; the rest cannot change meanwhile.
+        let moves = match &argument {
+            Val::Expr(value) => !matches!(
+                value,
+                Expr::Constant(_) | Expr::Parameter(_) | Expr::Variable(_)
+            ),
+            _ => false,
+        };
+        if moves {
+            self.assign(name, argument);
+        }
+    }
+
+    fn list_call(
+        &mut self,
+        node: &'a Node,
+        list: crate::expr::VariableId,
+        name: &str,
+        used: bool,
+    ) -> Val {
+        let arguments = self.arguments(node);
+        let variable = Expr::Variable(list);
+        match (name, arguments.as_slice()) {
+            ("add" | "addLast" | "offer" | "push", [value]) => {
+                let value = value.clone();
+                let value = self.expr_of(value);
+                self.emit(Step::Push {
+                    variable: list,
+                    value,
+                });
+                Val::Nothing
+            }
+            ("get" | "elementAt", [index]) => {
+                let index = self.expr_of(index.clone());
+                Val::Expr(Expr::Element {
+                    list: Box::new(variable),
+                    index: Box::new(index),
+                })
+            }
+            ("size", []) => Val::Expr(Expr::Size(Box::new(variable))),
+            ("isEmpty", []) => {
+                let size = Expr::Size(Box::new(variable));
+                let none = Condition::compare(Comparison::Equal, size, Expr::integer(0));
+                Val::Expr(truth(none))
+            }
+            ("clear", []) => {
+                let value = Expr::List(Vec::new());
+                self.emit(Step::Let {
+                    variable: list,
+                    value,
+                });
+                Val::Nothing
+            }
+            ("toArray" | "stream" | "iterator", _) => Val::List(list),
+            _ => {
+                let mut reads = self.exprs(arguments);
+                reads.push(variable);
+                self.any_value(node, reads, used)
+            }
+        }
+    }
+
+    /// Getters and setters of an object made here are its fields.
+    fn object_call(
+        &mut self,
+        node: &'a Node,
+        object: super::env::ObjectId,
+        name: &str,
+        used: bool,
+    ) -> Val {
+        let arguments = self.arguments(node);
+        let field = |prefix: &str| {
+            let rest = name.strip_prefix(prefix)?;
+            let first = rest.chars().next()?.to_ascii_lowercase();
+            Some(format!("{first}{}", &rest[first.len_utf8()..]))
+        };
+        match arguments.as_slice() {
+            [value] if name.starts_with("set") => {
+                let value = self.expr_of(value.clone());
+                if let Some(field) = field("set") {
+                    let variable = self.object_field(object, &field);
+                    self.emit(Step::Let { variable, value });
+                }
+                Val::Nothing
+            }
+            [] => {
+                let field = field("get").or_else(|| field("is"));
+                match field {
+                    Some(field) => Val::Expr(Expr::Variable(self.object_field(object, &field))),
+                    None => self.any_value(node, Vec::new(), used),
+                }
+            }
+            _ => self.lost(node, arguments, used),
+        }
+    }
+
+    /// A method of a value: a text, a number, a parameter.
+    fn value_call(
+        &mut self,
+        node: &'a Node,
+        object: &'a Node,
+        value: Expr,
+        name: &str,
+        used: bool,
+    ) -> Val {
+        let arguments = self.arguments(node);
+        let data = self.exprs(arguments.clone());
+        match (name, data.as_slice()) {
+            ("equals" | "equalsIgnoreCase", [other]) => {
+                let same = Condition::compare(Comparison::Equal, value, other.clone());
+                Val::Expr(truth(same))
+            }
+            ("append" | "concat", [_]) => {
+                let first = arguments.into_iter().next().unwrap_or(Val::Nothing);
+                let joined = self.joined(value, first);
+                if name == "append"
+                    && let Some(root) = root(object)
+                {
+                    self.store(root, joined.clone());
+                }
+                joined
+            }
+            ("size" | "length", []) if is_list(self, &value) => {
+                Val::Expr(Expr::Size(Box::new(value)))
+            }
+            ("get", [index]) if is_list(self, &value) => Val::Expr(Expr::Element {
+                list: Box::new(value),
+                index: Box::new(index.clone()),
+            }),
+            ("isEmpty", []) if is_list(self, &value) => {
+                let size = Expr::Size(Box::new(value));
+                let none = Condition::compare(Comparison::Equal, size, Expr::integer(0));
+                Val::Expr(truth(none))
+            }
+            ("add" | "subtract" | "multiply" | "divide", [other]) if used => {
+                let operator = match name {
+                    "add" => Operator::Add,
+                    "subtract" => Operator::Subtract,
+                    "multiply" => Operator::Multiply,
+                    _ => Operator::Divide,
+                };
+                Val::Expr(Expr::arithmetic(operator, value, other.clone()))
+            }
+            (
+                "toString" | "intValue" | "longValue" | "doubleValue" | "floatValue" | "trim"
+                | "getTime" | "strip",
+                [],
+            ) => Val::Expr(value),
+            _ if is_pure(name) => {
+                let mut arguments = vec![value];
+                arguments.extend(data);
+                Val::Expr(Expr::Call {
+                    name: name.to_ascii_lowercase(),
+                    arguments,
+                })
+            }
+            _ if arguments.iter().any(|val| *val == Val::Connection) => {
+                self.foreign(node, name, arguments, used)
+            }
+            _ => {
+                let mut reads = vec![value];
+                reads.extend(data);
+                self.any_value(node, reads, used)
+            }
+        }
+    }
+
+    fn joined(&mut self, value: Expr, more: Val) -> Val {
+        let more = self.expr_of(more);
+        let folded = match (&value, &more) {
+            (Expr::Constant(a), Expr::Constant(b)) => {
+                let text =
+                    super::index::combine("+", crate::expr::Value::Text(String::new()), a.clone());
+                text.and_then(|text| super::index::combine("+", text, b.clone()))
+            }
+            _ => None,
+        };
+        match folded {
+            Some(text) => Val::Expr(Expr::Constant(text)),
+            None => Val::Expr(Expr::arithmetic(Operator::Concatenate, value, more)),
+        }
+    }
+
+    /// A method of something that is not followed: a library's class, a logger, another object.
+    fn other_call(&mut self, node: &'a Node, object: &'a Node, name: &'a str, used: bool) -> Val {
+        let arguments = self.arguments(node);
+        if arguments.iter().any(|val| *val == Val::Connection) {
+            return self.foreign(node, name, arguments, used);
+        }
+        let data = self.exprs(arguments);
+        match (object.text(), name) {
+            (
+                "BigDecimal" | "Long" | "Integer" | "Double" | "String" | "Float" | "Boolean"
+                | "Short",
+                "valueOf" | "parseInt" | "parseLong" | "parseDouble" | "parseFloat" | "toString",
+            ) if data.len() == 1 => Val::Expr(data.into_iter().next().unwrap_or(Expr::text(""))),
+            ("Math", _) if name != "random" => Val::Expr(Expr::Call {
+                name: name.to_ascii_lowercase(),
+                arguments: data,
+            }),
+            // A text for people, or the time.
+            ("String", "format") | ("System", _) => Val::Expr(self.unknown(data)),
+            _ => self.any_value(node, data, used),
+        }
+    }
+
+    /// A method of another object that gets the connection: followed if only one class has it.
+    fn foreign(&mut self, node: &'a Node, name: &str, arguments: Vec<Val>, used: bool) -> Val {
+        let index = self.index;
+        let mut found = None;
+        for (at, class) in index.classes.iter().enumerate() {
+            for method in &class.methods {
+                let fits = method.name() == name && parameters(method).len() == arguments.len();
+                if fits && executes(method) {
+                    match found {
+                        None => found = Some((at, *method)),
+                        Some(_) => return self.lost(node, arguments, used),
+                    }
+                }
+            }
+        }
+        match found {
+            Some((class, method)) => self.follow(node, class, method, arguments),
+            None => self.lost(node, arguments, used),
+        }
+    }
+
+    /// The parameters of a transaction's method as those of the transaction.
+    pub fn transaction_parameters(&mut self, method: &'a Node) -> Vec<crate::ir::Parameter> {
+        let mut found: Vec<crate::ir::Parameter> = Vec::new();
+        for parameter in parameters(method) {
+            let java = parameter.child("type").map_or("", Node::text);
+            let name = parameter.name();
+            let array = parameter.child("dimensions").is_some();
+            let ty = if array { Type::List } else { type_of(java) };
+            let val = match java {
+                "Connection" => Val::Connection,
+                _ if carries_nothing(java) => Val::Nothing,
+                _ => {
+                    found.push(crate::ir::Parameter {
+                        name: name.to_string(),
+                        ty,
+                    });
+                    let id = crate::expr::ParameterId(found.len() as u32 - 1);
+                    Val::Expr(Expr::Parameter(id))
+                }
+            };
+            let slot = super::env::Slot {
+                val,
+                variable: None,
+                ty,
+            };
+            self.env.slots.insert(name.to_string(), slot);
+        }
+        found
+    }
+}
+
+/// Methods with SQL are followed, and others where that is cheap.
+fn worth_following(method: &Node) -> bool {
+    let body = method.child("body");
+    let loops = |node: &&Node| node.kind.ends_with("for_statement") || node.kind.contains("while");
+    match body {
+        None => false,
+        Some(body) => reaches_database(method) || !body.all().iter().any(|node| loops(node)),
+    }
+}
+
+fn reaches_database(method: &Node) -> bool {
+    let takes = |parameter: &&Node| {
+        let java = parameter.child("type").map_or("", Node::text);
+        matches!(
+            java,
+            "Connection" | "PreparedStatement" | "ResultSet" | "Statement"
+        )
+    };
+    executes(method) || parameters(method).iter().any(takes)
+}
+
+/// The steps end in an abort whatever happens.
+fn always_aborts(steps: &[Step]) -> bool {
+    matches!(steps.last(), Some(Step::Abort { .. }))
+        && steps.iter().all(|step| {
+            matches!(
+                step,
+                Step::Let { .. } | Step::Advance(_) | Step::Execute(_) | Step::Abort { .. }
+            )
+        })
+}
+
+/// Functions of texts and numbers.
+fn is_pure(name: &str) -> bool {
+    let known = [
+        "substring",
+        "length",
+        "toLowerCase",
+        "toUpperCase",
+        "replace",
+        "indexOf",
+        "charAt",
+        "startsWith",
+        "endsWith",
+        "contains",
+        "negate",
+        "abs",
+        "min",
+        "max",
+        "compareTo",
+        "hashCode",
+        "ordinal",
+        "encode",
+        "name",
+    ];
+    known.contains(&name)
+}
+
+fn is_list(translator: &Translator<'_>, value: &Expr) -> bool {
+    match value {
+        Expr::List(_) => true,
+        Expr::Variable(id) => {
+            let variable = translator.variables.get(id.0 as usize);
+            variable.is_some_and(|one| one.ty == Type::List)
+        }
+        Expr::Parameter(_) => true,
+        _ => false,
+    }
+}
+
+/// The name at the start of `a.append(x).append(y)`.
+fn root(node: &Node) -> Option<&Node> {
+    let mut at = node;
+    while at.kind == "method_invocation" {
+        at = at.child("object")?;
+    }
+    (at.kind == "identifier").then_some(at)
+}

@@ -1,0 +1,361 @@
+//! The classes of all files: their methods, fields and constants.
+
+use super::tree::Node;
+use crate::expr::Value;
+use rustc_hash::FxHashMap;
+
+/// A constant is followed through this many others.
+const CONSTANT_DEPTH_MAX: usize = 30;
+/// `??` of BenchBase stands for at most so many placeholders.
+const REPEATED_MAX: usize = 100;
+
+/// A class, an interface, an enum or a record.
+pub(super) struct Class<'a> {
+    pub name: &'a str,
+    /// The name of the class it extends.
+    pub parent: &'a str,
+    pub methods: Vec<&'a Node>,
+    /// The initial values of its fields, by name.
+    pub fields: FxHashMap<&'a str, Field<'a>>,
+}
+
+/// A field with its initial value.
+#[derive(Clone, Copy)]
+pub(super) struct Field<'a> {
+    pub ty: &'a str,
+    pub value: Option<&'a Node>,
+    /// Whether it cannot change, or is a statement of BenchBase, which nobody changes.
+    pub constant: bool,
+}
+
+/// All classes.
+pub(super) struct Index<'a> {
+    pub classes: Vec<Class<'a>>,
+}
+
+impl<'a> Index<'a> {
+    pub fn new(files: &'a [Node]) -> Index<'a> {
+        let mut classes = Vec::new();
+        for node in files.iter().flat_map(|file| file.all()) {
+            let declares = matches!(
+                node.kind,
+                "class_declaration"
+                    | "interface_declaration"
+                    | "enum_declaration"
+                    | "record_declaration"
+            );
+            if declares {
+                classes.push(class(node));
+            }
+        }
+        Index { classes }
+    }
+
+    /// The class of a name, the last part of a qualified one.
+    pub fn class(&self, name: &str) -> Option<usize> {
+        let last = name.rsplit('.').next().unwrap_or(name);
+        self.classes.iter().position(|class| class.name == last)
+    }
+
+    /// A class and those it extends, nearest first.
+    pub fn ancestry(&self, class: usize) -> Vec<usize> {
+        let mut found = vec![class];
+        while let Some(next) = found
+            .last()
+            .and_then(|at| self.class(self.classes[*at].parent))
+        {
+            if found.contains(&next) {
+                break;
+            }
+            found.push(next);
+        }
+        found
+    }
+
+    /// Whether a class extends one of that name, known or not.
+    pub fn extends(&self, class: usize, wanted: &str) -> bool {
+        let ancestry = self.ancestry(class);
+        let mut parents = ancestry.iter().map(|at| self.classes[*at].parent);
+        parents.any(|parent| parent == wanted)
+    }
+
+    /// The method of that name and number of parameters, in the class or above.
+    pub fn method(&self, class: usize, name: &str, arguments: usize) -> Option<(usize, &'a Node)> {
+        for at in self.ancestry(class) {
+            let methods = self.classes[at].methods.iter();
+            let mut named = methods.filter(|method| method.name() == name);
+            if let Some(found) = named.find(|method| parameters(method).len() == arguments) {
+                return Some((at, found));
+            }
+        }
+        None
+    }
+
+    /// The field of that name, in the class or above.
+    pub fn field(&self, class: usize, name: &str) -> Option<(usize, Field<'a>)> {
+        let ancestry = self.ancestry(class);
+        let mut found = ancestry
+            .into_iter()
+            .filter_map(|at| Some((at, *self.classes[at].fields.get(name)?)));
+        found.next()
+    }
+
+    /// The value of a constant expression.
+    pub fn constant(&self, class: usize, node: &'a Node) -> Option<Value> {
+        self.constant_of(class, node, 0)
+    }
+
+    fn constant_of(&self, class: usize, node: &'a Node, depth: usize) -> Option<Value> {
+        if depth > CONSTANT_DEPTH_MAX {
+            return None;
+        }
+        match node.kind {
+            "string_literal" => Some(Value::Text(string_value(node))),
+            "decimal_integer_literal" | "hex_integer_literal" => integer(node.text()),
+            "decimal_floating_point_literal" => {
+                let text = node.text().replace('_', "");
+                let text = text.trim_end_matches(['f', 'F', 'd', 'D']);
+                text.parse().ok().map(Value::Real)
+            }
+            "true" => Some(Value::Boolean(true)),
+            "false" => Some(Value::Boolean(false)),
+            "null_literal" => Some(Value::Null),
+            "character_literal" => Some(Value::Text(node.text().trim_matches('\'').to_string())),
+            "parenthesized_expression" => self.constant_of(class, node.children.first()?, depth),
+            "cast_expression" => self.constant_of(class, node.child("value")?, depth),
+            "unary_expression" => match self.constant_of(class, node.child("operand")?, depth)? {
+                Value::Integer(value) if node.text().starts_with('-') => {
+                    Some(Value::Integer(value.checked_neg()?))
+                }
+                Value::Real(value) if node.text().starts_with('-') => Some(Value::Real(-value)),
+                _ => None,
+            },
+            "binary_expression" => self.sum(class, node, depth),
+            "identifier" => {
+                let (at, field) = self.field(class, node.text())?;
+                let value = field.value.filter(|_| field.constant)?;
+                self.constant_of(at, value, depth + 1)
+            }
+            "field_access" => self.constant_field(class, node, depth),
+            "object_creation_expression" => self.created(class, node, depth),
+            "method_invocation" => self.formatted(class, node, depth),
+            _ => None,
+        }
+    }
+
+    fn constant_field(&self, class: usize, node: &'a Node, depth: usize) -> Option<Value> {
+        let object = node.child("object")?;
+        let name = node.child("field")?.text();
+        let owner = match object.kind {
+            "this" | "super" => class,
+            _ => self.class(object.text())?,
+        };
+        let (at, field) = self.field(owner, name)?;
+        let value = field.value.filter(|_| field.constant)?;
+        self.constant_of(at, value, depth + 1)
+    }
+
+    /// `a + b + …`: numbers are added, anything else is joined. The chain leans to the left and is
+    /// followed without recursion.
+    fn sum(&self, class: usize, node: &'a Node, depth: usize) -> Option<Value> {
+        let mut members = Vec::new();
+        let mut at = node;
+        while at.kind == "binary_expression" {
+            members.push((at.child("operator")?.text(), at.child("right")?));
+            at = at.child("left")?;
+        }
+        let mut total = self.constant_of(class, at, depth)?;
+        for (operator, member) in members.into_iter().rev() {
+            let value = self.constant_of(class, member, depth)?;
+            total = combine(operator, total, value)?;
+        }
+        Some(total)
+    }
+
+    /// `new SQLStmt("…", 3)`, `new StringBuilder("…")`, `new String("…")`.
+    fn created(&self, class: usize, node: &'a Node, depth: usize) -> Option<Value> {
+        let ty = node.child("type")?.text();
+        if !matches!(ty, "SQLStmt" | "StringBuilder" | "StringBuffer" | "String") {
+            return None;
+        }
+        let arguments = &node.child("arguments")?.children;
+        let text = match arguments.first() {
+            None => String::new(),
+            Some(first) => match self.constant_of(class, first, depth)? {
+                Value::Text(text) => text,
+                _ => return None,
+            },
+        };
+        if ty != "SQLStmt" {
+            return Some(Value::Text(text));
+        }
+        // Each further number says how many placeholders a `??` is.
+        let mut text = text;
+        for count in &arguments[1..] {
+            let Some(Value::Integer(count)) = self.constant_of(class, count, depth) else {
+                return None;
+            };
+            let count = usize::try_from(count).ok()?.clamp(1, REPEATED_MAX);
+            text = text.replacen("??", &vec!["?"; count].join(", "), 1);
+        }
+        Some(Value::Text(text))
+    }
+
+    /// `"…%s…".formatted(x)`, `String.format("…%s…", x)`, `"…".trim()`, `"…".concat("…")`.
+    fn formatted(&self, class: usize, node: &'a Node, depth: usize) -> Option<Value> {
+        let object = node.child("object")?;
+        let arguments = &node.child("arguments")?.children;
+        let (pattern, rest) = match (object.text(), node.name()) {
+            ("String", "format") => (arguments.first()?, arguments.get(1..)?),
+            (_, "formatted") => (object, &arguments[..]),
+            (_, "trim" | "strip" | "toString" | "stripIndent") if arguments.is_empty() => {
+                return self.constant_of(class, object, depth);
+            }
+            _ => return None,
+        };
+        let Value::Text(pattern) = self.constant_of(class, pattern, depth)? else {
+            return None;
+        };
+        let mut values = Vec::new();
+        for value in rest {
+            values.push(shown(&self.constant_of(class, value, depth)?));
+        }
+        format_text(&pattern, &values).map(Value::Text)
+    }
+}
+
+fn class(node: &Node) -> Class<'_> {
+    let parent = node
+        .child("superclass")
+        .and_then(|one| one.children.first());
+    let mut class = Class {
+        name: node.name(),
+        parent: parent.map_or("", |one| one.text().split('<').next().unwrap_or("")),
+        methods: Vec::new(),
+        fields: FxHashMap::default(),
+    };
+    let Some(body) = node.child("body") else {
+        return class;
+    };
+    let in_interface = node.kind == "interface_declaration";
+    for member in &body.children {
+        match member.kind {
+            "method_declaration" => class.methods.push(member),
+            "field_declaration" | "constant_declaration" => {
+                let ty = member.child("type").map_or("", Node::text);
+                let modifiers = member.of_kind("modifiers").next().map_or("", Node::text);
+                let fixed = modifiers.split_whitespace().any(|word| word == "final");
+                for declared in member.of_kind("variable_declarator") {
+                    let field = Field {
+                        ty,
+                        value: declared.child("value"),
+                        constant: fixed || in_interface || ty == "SQLStmt",
+                    };
+                    class.fields.insert(declared.name(), field);
+                }
+            }
+            _ => {}
+        }
+    }
+    class
+}
+
+/// The parameters of a method.
+pub(super) fn parameters(method: &Node) -> Vec<&Node> {
+    let list = method.child("parameters");
+    list.map_or(Vec::new(), |list| {
+        let is_parameter = |one: &&Node| one.kind.ends_with("parameter");
+        list.children.iter().filter(is_parameter).collect()
+    })
+}
+
+fn integer(text: &str) -> Option<Value> {
+    let text = text.replace('_', "");
+    let text = text.trim_end_matches(['l', 'L']);
+    let value = match text.strip_prefix("0x").or(text.strip_prefix("0X")) {
+        Some(digits) => i64::from_str_radix(digits, 16),
+        None => text.parse(),
+    };
+    value.ok().map(Value::Integer)
+}
+
+/// Two constants combined by a Java operator.
+pub(super) fn combine(operator: &str, left: Value, right: Value) -> Option<Value> {
+    match (operator, &left, &right) {
+        ("+", Value::Text(_), _) | ("+", _, Value::Text(_)) => {
+            Some(Value::Text(format!("{}{}", shown(&left), shown(&right))))
+        }
+        (_, Value::Integer(a), Value::Integer(b)) => {
+            let value = match operator {
+                "+" => a.checked_add(*b),
+                "-" => a.checked_sub(*b),
+                "*" => a.checked_mul(*b),
+                "/" => a.checked_div(*b),
+                "%" => a.checked_rem(*b),
+                _ => None,
+            };
+            value.map(Value::Integer)
+        }
+        _ => None,
+    }
+}
+
+fn shown(value: &Value) -> String {
+    match value {
+        Value::Null => "null".to_string(),
+        Value::Boolean(value) => value.to_string(),
+        Value::Integer(value) => value.to_string(),
+        Value::Real(value) => value.to_string(),
+        Value::Text(value) => value.clone(),
+    }
+}
+
+/// `%s` and `%d` replaced in order.
+fn format_text(pattern: &str, values: &[String]) -> Option<String> {
+    let mut out = String::new();
+    let mut values = values.iter();
+    let mut rest = pattern;
+    while let Some(at) = rest.find('%') {
+        out.push_str(&rest[..at]);
+        let directive = rest[at + 1..].chars().next()?;
+        match directive {
+            's' | 'd' => out.push_str(values.next()?),
+            'n' => out.push('\n'),
+            '%' => out.push('%'),
+            _ => return None,
+        }
+        rest = &rest[at + 1 + directive.len_utf8()..];
+    }
+    out.push_str(rest);
+    Some(out)
+}
+
+/// The text of a literal or a text block.
+fn string_value(node: &Node) -> String {
+    let text = node.text();
+    if let Some(block) = text.strip_prefix("\"\"\"") {
+        return unescape(block.strip_suffix("\"\"\"").unwrap_or(block));
+    }
+    let inner = text.strip_prefix('"').unwrap_or(text);
+    unescape(inner.strip_suffix('"').unwrap_or(inner))
+}
+
+fn unescape(text: &str) -> String {
+    let mut out = String::new();
+    let mut characters = text.chars();
+    while let Some(c) = characters.next() {
+        if c != '\\' {
+            out.push(c);
+            continue;
+        }
+        match characters.next() {
+            Some('n') => out.push('\n'),
+            Some('t') => out.push('\t'),
+            Some('r') => out.push('\r'),
+            Some('\n') => {}
+            Some(other) => out.push(other),
+            None => {}
+        }
+    }
+    out
+}

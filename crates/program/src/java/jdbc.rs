@@ -1,0 +1,502 @@
+//! Calls of JDBC: preparing, binding, executing, and walking through rows.
+
+use super::env::{PreparedId, Val};
+use super::expression::truth;
+use super::translate::{Prepared, Translator};
+use super::tree::Node;
+use crate::expr::{Comparison, Condition, Expr, PartId, Row, StatementId, UnknownId};
+use crate::ir::{Action, Output, Repeat, Statement, Step};
+use crate::place::shorten;
+use crate::schema::Type;
+use crate::sql::{Arguments, Placeholder, Sql, read_sql};
+use std::collections::BTreeMap;
+
+/// The arguments of a prepared statement.
+struct Bound<'b> {
+    given: &'b BTreeMap<usize, Expr>,
+    anywhere: Option<Expr>,
+    unknown_next: &'b mut u32,
+    /// Placeholders that nobody set.
+    missing: Vec<usize>,
+}
+
+impl Arguments for Bound<'_> {
+    fn value(&mut self, placeholder: &Placeholder) -> Option<Expr> {
+        let at = match placeholder {
+            Placeholder::Nth(at) | Placeholder::Numbered(at) => at + 1,
+            Placeholder::Named(_) => 0,
+        };
+        if let Some(value) = self.given.get(&at) {
+            return Some(value.clone());
+        }
+        if self.anywhere.is_none() {
+            self.missing.push(at);
+        }
+        let reads = self.anywhere.iter().cloned().collect();
+        Some(self.unknown(reads))
+    }
+
+    fn unknown(&mut self, reads: Vec<Expr>) -> Expr {
+        *self.unknown_next += 1;
+        Expr::Unknown {
+            id: UnknownId(*self.unknown_next - 1),
+            reads,
+        }
+    }
+}
+
+impl<'a> Translator<'a> {
+    fn nth<'n>(&self, node: &'n Node, at: usize) -> Option<&'n Node> {
+        node.child("arguments").and_then(|all| all.children.get(at))
+    }
+
+    pub fn connection_call(&mut self, node: &'a Node, name: &str) -> Val {
+        match name {
+            "prepareStatement" | "prepareCall" => {
+                let text = self.nth(node, 0).map(|text| self.value(text));
+                let keys = node.text().contains("RETURN_GENERATED_KEYS");
+                self.prepare(node, text.unwrap_or(Val::Nothing), keys)
+            }
+            "createStatement" => Val::Statement,
+            "rollback" => {
+                let place = node.place();
+                self.emit(Step::Abort { place });
+                self.ended = true;
+                Val::Nothing
+            }
+            "commit" => {
+                self.commits.push((self.statement_next, node.place()));
+                Val::Nothing
+            }
+            _ => Val::Nothing,
+        }
+    }
+
+    fn prepare(&mut self, node: &'a Node, text: Val, returns_keys: bool) -> Val {
+        let sql = text.text().map(str::to_string);
+        if sql.is_none() {
+            let advice = "Write the SQL as a constant; parts that vary belong into placeholders.";
+            self.note(
+                node,
+                "the SQL text is not known here: the statement is left out",
+                advice,
+            );
+        }
+        let holders = sql.as_deref().map_or(0, |sql| sql.matches('?').count());
+        let mut prepared = Prepared {
+            sql,
+            returns_keys,
+            ..Prepared::default()
+        };
+        // Batches are lists, and empty to begin with; where there are none, nobody reads them.
+        for at in (1..=holders).chain((holders == 0).then_some(0)) {
+            let variable = self.variable(&format!("batch{at}"), Type::List);
+            prepared.batches.insert(at, variable);
+            let value = Expr::List(Vec::new());
+            self.emit(Step::Let { variable, value });
+        }
+        self.add_prepared(prepared)
+    }
+
+    /// BenchBase: `getPreparedStatement(conn, stmt, arguments…)`.
+    pub fn bench_prepared(&mut self, node: &'a Node, name: &str) -> Val {
+        let text = self.nth(node, 1).map(|text| self.value(text));
+        let returns_keys = name.ends_with("ReturnKeys");
+        let val = self.prepare(node, text.unwrap_or(Val::Nothing), returns_keys);
+        let all: &[Node] = node.child("arguments").map_or(&[], |all| &all.children);
+        if let (Val::Prepared(id), false) = (&val, returns_keys) {
+            for (at, argument) in all.iter().skip(2).enumerate() {
+                let value = self.value(argument);
+                let value = self.expr_of(value);
+                self.set(*id, at + 1, value);
+            }
+        }
+        val
+    }
+
+    fn set(&mut self, id: PreparedId, at: usize, value: Expr) {
+        let known = self.prepared[id.0].arguments.get(&at).copied();
+        let variable = match known {
+            Some(variable) => variable,
+            None => {
+                let variable = self.variable(&format!("?{at}"), Type::Other);
+                self.prepared[id.0].arguments.insert(at, variable);
+                variable
+            }
+        };
+        self.emit(Step::Let { variable, value });
+    }
+
+    pub fn prepared_call(&mut self, node: &'a Node, id: PreparedId, name: &str, used: bool) -> Val {
+        match name {
+            "executeQuery" => match self.execute(node, id) {
+                Some(statement) => Val::Rows(statement),
+                None => Val::Nothing,
+            },
+            "executeUpdate" | "executeLargeUpdate" => match self.execute(node, id) {
+                Some(statement) => Val::Expr(Expr::RowCount(statement)),
+                None => Val::Expr(self.unknown(Vec::new())),
+            },
+            "execute" => {
+                self.execute(node, id);
+                Val::Expr(self.unknown(Vec::new()))
+            }
+            "getGeneratedKeys" | "getResultSet" => match self.prepared[id.0].last {
+                Some(statement) => Val::Rows(statement),
+                None => Val::Nothing,
+            },
+            "getUpdateCount" => match self.prepared[id.0].last {
+                Some(statement) => Val::Expr(Expr::RowCount(statement)),
+                None => Val::Expr(self.unknown(Vec::new())),
+            },
+            "addBatch" => self.add_batch(id),
+            "executeBatch" | "executeLargeBatch" => self.execute_batch(node, id),
+            "setFetchSize" | "setMaxRows" | "setQueryTimeout" | "setFetchDirection" => Val::Nothing,
+            _ if name.starts_with("set") => self.set_call(node, id, name),
+            "close" | "clearBatch" | "clearParameters" | "isClosed" | "closeOnCompletion" => {
+                Val::Nothing
+            }
+            _ => self.any_value(node, Vec::new(), used),
+        }
+    }
+
+    fn set_call(&mut self, node: &'a Node, id: PreparedId, name: &str) -> Val {
+        let (Some(at), value) = (self.nth(node, 0), self.nth(node, 1)) else {
+            return Val::Nothing;
+        };
+        let at = self.value(at);
+        let value = match (name, value) {
+            ("setNull", _) | (_, None) => Expr::Constant(crate::expr::Value::Null),
+            (_, Some(value)) => {
+                let value = self.value(value);
+                self.expr_of(value)
+            }
+        };
+        match at.integer().and_then(|at| usize::try_from(at).ok()) {
+            Some(at) => self.set(id, at, value),
+            None => {
+                let advice = "Set each placeholder at a constant index.";
+                let kind = crate::place::NoteKind::Value;
+                self.add_note(
+                    node,
+                    "set at an index not known: taken for any value",
+                    advice,
+                    kind,
+                );
+                let variable = match self.prepared[id.0].anywhere {
+                    Some(variable) => variable,
+                    None => self.variable("?", Type::Other),
+                };
+                self.prepared[id.0].anywhere = Some(variable);
+                self.emit(Step::Let { variable, value });
+            }
+        }
+        Val::Nothing
+    }
+
+    fn given(&self, id: PreparedId) -> BTreeMap<usize, Expr> {
+        let arguments = self.prepared[id.0].arguments.iter();
+        arguments
+            .map(|(at, variable)| (*at, Expr::Variable(*variable)))
+            .collect()
+    }
+
+    fn execute(&mut self, node: &'a Node, id: PreparedId) -> Option<StatementId> {
+        let given = self.given(id);
+        self.execute_with(node, id, &given)
+    }
+
+    /// Executes a prepared statement with these arguments.
+    fn execute_with(
+        &mut self,
+        node: &'a Node,
+        id: PreparedId,
+        given: &BTreeMap<usize, Expr>,
+    ) -> Option<StatementId> {
+        let prepared = self.prepared[id.0].clone();
+        let sql = prepared.sql?;
+        let statement = self.read(node, &sql, given, prepared.anywhere.map(Expr::Variable))?;
+        let mut statement = statement;
+        if prepared.returns_keys {
+            self.add_keys(&mut statement);
+        }
+        let executed = self.run(statement);
+        self.prepared[id.0].last = Some(executed);
+        Some(executed)
+    }
+
+    fn read(
+        &mut self,
+        node: &'a Node,
+        sql: &str,
+        given: &BTreeMap<usize, Expr>,
+        anywhere: Option<Expr>,
+    ) -> Option<Statement> {
+        let mut unknown_next = self.unknown_next;
+        let mut bound = Bound {
+            given,
+            anywhere,
+            unknown_next: &mut unknown_next,
+            missing: Vec::new(),
+        };
+        let id = StatementId(self.statement_next);
+        let mut notes = Vec::new();
+        let read = read_sql(self.schema, sql, &node.place(), id, &mut bound, &mut notes);
+        let missing = bound.missing;
+        self.unknown_next = unknown_next;
+        self.notes.extend(notes);
+        if !missing.is_empty() {
+            let indexes: Vec<String> = missing.iter().map(usize::to_string).collect();
+            let assumed = format!("placeholder {} is never set: any value", indexes.join(", "));
+            self.note(node, &assumed, "Set it before the statement runs.");
+        }
+        match read {
+            Ok(Sql::Data(mut statement)) => {
+                self.statement_next += 1;
+                statement.sql = shorten(sql, 100_000);
+                Some(*statement)
+            }
+            Ok(_) => None,
+            Err(error) => {
+                let assumed = format!("the statement is left out: {}", error.problem);
+                self.note(node, &assumed, &error.advice);
+                None
+            }
+        }
+    }
+
+    fn run(&mut self, statement: Statement) -> StatementId {
+        let id = statement.id;
+        let names = statement.outputs.iter().map(|one| one.name.clone());
+        self.outputs.insert(id.0, names.collect());
+        self.emit(Step::Execute(statement));
+        id
+    }
+
+    /// The keys that an insert generates are its outputs.
+    fn add_keys(&self, statement: &mut Statement) {
+        let Some(part) = statement.parts.last() else {
+            return;
+        };
+        if !matches!(part.action, Action::Insert(_)) || !statement.outputs.is_empty() {
+            return;
+        }
+        let table = self.schema.table(part.table);
+        let id: PartId = part.id;
+        let mut keys: Vec<_> = table
+            .column_ids()
+            .filter(|column| table.columns[column.index()].generated)
+            .collect();
+        if keys.is_empty() {
+            keys = table.primary_key.clone();
+        }
+        for column in keys {
+            statement.outputs.push(Output {
+                name: table.column_name(column).to_string(),
+                value: Expr::Column { part: id, column },
+            });
+        }
+    }
+
+    /// A batch keeps the arguments in lists.
+    fn add_batch(&mut self, id: PreparedId) -> Val {
+        let prepared = self.prepared[id.0].clone();
+        for (at, variable) in &prepared.batches {
+            let value = match prepared.arguments.get(at) {
+                Some(argument) => Expr::Variable(*argument),
+                None => match prepared.anywhere {
+                    Some(anywhere) => self.unknown(vec![Expr::Variable(anywhere)]),
+                    None => Expr::Constant(crate::expr::Value::Null),
+                },
+            };
+            self.emit(Step::Push {
+                variable: *variable,
+                value,
+            });
+        }
+        Val::Nothing
+    }
+
+    /// Executes once for each time of `addBatch`.
+    fn execute_batch(&mut self, node: &'a Node, id: PreparedId) -> Val {
+        let prepared = self.prepared[id.0].clone();
+        let Some(first) = prepared.batches.values().next().copied() else {
+            return Val::Nothing;
+        };
+        let counter = self.variable("batch", Type::Integer);
+        let element = |variable: crate::expr::VariableId| Expr::Element {
+            list: Box::new(Expr::Variable(variable)),
+            index: Box::new(Expr::Variable(counter)),
+        };
+        let given: BTreeMap<usize, Expr> = prepared
+            .batches
+            .iter()
+            .map(|(at, variable)| (*at, element(*variable)))
+            .collect();
+        let zero = Expr::integer(0);
+        self.emit(Step::Let {
+            variable: counter,
+            value: zero,
+        });
+        let body = self.apart(|this| {
+            this.execute_with(node, id, &given);
+            let value = Expr::arithmetic(
+                crate::expr::Operator::Add,
+                Expr::Variable(counter),
+                Expr::integer(1),
+            );
+            this.emit(Step::Let {
+                variable: counter,
+                value,
+            });
+        });
+        let size = Expr::Size(Box::new(Expr::Variable(first)));
+        let condition = Condition::compare(Comparison::Less, Expr::Variable(counter), size);
+        let label = self.label();
+        let place = node.place();
+        self.emit(Step::Loop {
+            label,
+            repeat: Repeat::While {
+                before: Vec::new(),
+                condition,
+            },
+            body,
+            place,
+        });
+        for variable in prepared.batches.values() {
+            let value = Expr::List(Vec::new());
+            self.emit(Step::Let {
+                variable: *variable,
+                value,
+            });
+        }
+        Val::Nothing
+    }
+
+    /// A plain statement: the text comes with the call.
+    pub fn statement_call(&mut self, node: &'a Node, name: &str) -> Val {
+        if !name.starts_with("execute") {
+            return Val::Nothing;
+        }
+        let text = self.nth(node, 0).map(|text| self.value(text));
+        let text = text.unwrap_or(Val::Nothing);
+        let (sql, given) = match text {
+            Val::Expr(text) => self.placeholders_of(text),
+            _ => (None, BTreeMap::new()),
+        };
+        let Some(sql) = sql else {
+            let advice = "Use a prepared statement with a constant text.";
+            self.note(
+                node,
+                "the SQL text is not known here: the statement is left out",
+                advice,
+            );
+            return Val::Nothing;
+        };
+        match self.read(node, &sql, &given, None) {
+            Some(statement) => {
+                let id = self.run(statement);
+                match name {
+                    "executeQuery" => Val::Rows(id),
+                    _ => Val::Expr(Expr::RowCount(id)),
+                }
+            }
+            None => Val::Nothing,
+        }
+    }
+
+    /// A text joined from constants and values, with a placeholder for each value.
+    fn placeholders_of(&mut self, text: Expr) -> (Option<String>, BTreeMap<usize, Expr>) {
+        use crate::expr::{Operator, Value};
+        let mut sql = String::new();
+        let mut given = BTreeMap::new();
+        let mut waiting = vec![text];
+        while let Some(next) = waiting.pop() {
+            match next {
+                Expr::Constant(Value::Text(text)) => sql.push_str(&text),
+                Expr::Constant(Value::Integer(value)) => sql.push_str(&value.to_string()),
+                Expr::Arithmetic {
+                    operator: Operator::Concatenate,
+                    left,
+                    right,
+                } => {
+                    waiting.push(*right);
+                    waiting.push(*left);
+                }
+                value => {
+                    // '…' around a value are its quotes.
+                    given.insert(given.len() + 1, value);
+                    sql.push('?');
+                }
+            }
+        }
+        let sql = sql.replace("'?'", "?");
+        (super::env::is_sql(&sql).then_some(sql), given)
+    }
+
+    pub fn rows_call(&mut self, node: &'a Node, id: StatementId, name: &str) -> Val {
+        match name {
+            "next" | "first" => {
+                self.emit(Step::Advance(id));
+                let row = Condition::HasRow {
+                    statement: id,
+                    row: Row::Cursor,
+                };
+                Val::Expr(truth(row))
+            }
+            "close" | "isClosed" | "getStatement" | "getMetaData" | "setFetchSize" => Val::Nothing,
+            "wasNull" => Val::Expr(self.unknown(Vec::new())),
+            _ if name.starts_with("get") => self.get(node, id),
+            _ => {
+                self.note(
+                    node,
+                    "the place in the result is not followed",
+                    "Use next() only.",
+                );
+                Val::Expr(self.unknown(Vec::new()))
+            }
+        }
+    }
+
+    fn get(&mut self, node: &'a Node, id: StatementId) -> Val {
+        let column = self.nth(node, 0).map(|column| self.value(column));
+        let column = column.unwrap_or(Val::Nothing);
+        let names = self.outputs.get(&id.0).cloned().unwrap_or_default();
+        let output = match (&column, column.integer()) {
+            (_, Some(at)) => usize::try_from(at - 1).ok().filter(|at| *at < names.len()),
+            (val, None) => val.text().and_then(|wanted| {
+                let wanted = wanted.rsplit('.').next().unwrap_or(wanted);
+                let same = |name: &String| name.eq_ignore_ascii_case(wanted);
+                names.iter().position(same)
+            }),
+        };
+        match output {
+            Some(output) => Val::Expr(Expr::Field {
+                statement: id,
+                row: Row::Cursor,
+                output: output as u32,
+            }),
+            None => {
+                let known = !matches!(column, Val::Expr(Expr::Constant(_)));
+                let (assumed, kind) = match known {
+                    true => (
+                        "which column is not known: taken for any value of the row",
+                        crate::place::NoteKind::Value,
+                    ),
+                    false => (
+                        "the statement has no such column: taken for any value",
+                        crate::place::NoteKind::Statement,
+                    ),
+                };
+                self.add_note(node, assumed, "Name the column by a constant.", kind);
+                let field = |output| Expr::Field {
+                    statement: id,
+                    row: Row::Cursor,
+                    output,
+                };
+                let reads = (0..names.len() as u32).map(field).collect();
+                Val::Expr(self.unknown(reads))
+            }
+        }
+    }
+}

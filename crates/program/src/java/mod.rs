@@ -1,0 +1,186 @@
+//! Java sources with JDBC.
+//!
+//! Transactions are the `run(Connection, …)` of BenchBase's procedures where there are any; else
+//! every public method that executes SQL and is not called by another one. A transaction is read
+//! by following its method: calls of methods in the sources are followed, too. A value that is not
+//! followed is any value; what is lost beyond values is noted.
+
+mod calls;
+mod env;
+mod expression;
+mod index;
+mod jdbc;
+mod simplify;
+mod translate;
+mod tree;
+
+use crate::ir::{Program, Step, Transaction};
+use crate::place::{Note, NoteKind, Place, ProgramError};
+use crate::schema::Schema;
+use index::{Class, Index, parameters};
+use translate::{Frame, Translator, executes};
+use tree::Node;
+
+/// A source file: its name and its text.
+#[derive(Clone, Copy, Debug)]
+pub struct JavaFile<'a> {
+    /// The name, for places.
+    pub name: &'a str,
+    /// The text.
+    pub text: &'a str,
+}
+
+/// Reads the transactions of Java sources over a schema.
+pub fn read_java(files: &[JavaFile<'_>], schema: &Schema) -> Result<Program, ProgramError> {
+    let mut roots = Vec::new();
+    let mut notes = Vec::new();
+    for file in files {
+        let (root, broken) = tree::parse(file.name, file.text)?;
+        for place in broken.into_iter().take(3) {
+            notes.push(Note {
+                place,
+                text: String::new(),
+                assumed: "not Java that we can read; it is passed over".to_string(),
+                advice: "Compile the file first.".to_string(),
+                kind: NoteKind::Statement,
+            });
+        }
+        roots.push(root);
+    }
+    let index = Index::new(&roots);
+    let mut program = Program {
+        schema: schema.clone(),
+        transactions: Vec::new(),
+        notes,
+    };
+    for (class, method, name) in transactions(&index) {
+        let (transaction, notes) = transaction(&index, schema, class, method, name);
+        for note in notes {
+            if !program.notes.contains(&note) {
+                program.notes.push(note);
+            }
+        }
+        program.transactions.push(transaction);
+    }
+    if program.transactions.is_empty() {
+        let file = files.first().map_or("", |file| file.name);
+        let advice = "Looked for run(Connection, …) of classes that extend Procedure, and for \
+                      public methods that execute SQL through JDBC.";
+        return Err(ProgramError::new(
+            &Place::new(file, 1, 1),
+            "no transaction found",
+            advice,
+        ));
+    }
+    Ok(program)
+}
+
+/// The methods that are transactions, with their names.
+fn transactions<'a>(index: &Index<'a>) -> Vec<(usize, &'a Node, String)> {
+    let mut found = Vec::new();
+    for (at, class) in index.classes.iter().enumerate() {
+        let takes_connection = |method: &&&'a Node| {
+            let first = parameters(method).first().and_then(|one| one.child("type"));
+            method.name() == "run" && first.is_some_and(|ty| ty.text() == "Connection")
+        };
+        if let Some(method) = class.methods.iter().find(takes_connection)
+            && index.extends(at, "Procedure")
+            && method.child("body").is_some()
+        {
+            found.push((at, *method, class.name.to_string()));
+        }
+    }
+    if !found.is_empty() {
+        return found;
+    }
+    for (at, class) in index.classes.iter().enumerate() {
+        for method in &class.methods {
+            if is_entry(index, at, method) {
+                found.push((at, *method, method.name().to_string()));
+            }
+        }
+    }
+    let names: Vec<String> = found.iter().map(|(_, _, name)| name.clone()).collect();
+    for (class, _, name) in &mut found {
+        if names.iter().filter(|other| *other == name).count() > 1 {
+            *name = format!("{}.{name}", index.classes[*class].name);
+        }
+    }
+    found
+}
+
+/// A public method that executes SQL and that no other method of its class calls.
+fn is_entry(index: &Index<'_>, class: usize, method: &Node) -> bool {
+    let modifiers = method.of_kind("modifiers").next().map_or("", Node::text);
+    let hidden = modifiers.contains("private") || modifiers.contains("protected");
+    let name = method.name();
+    if hidden || name == "main" || method.child("body").is_none() {
+        return false;
+    }
+    let owner = &index.classes[class];
+    reaches_sql(owner, method, 0) && !is_called(owner, method)
+}
+
+fn is_called(owner: &Class<'_>, wanted: &Node) -> bool {
+    let calls = |method: &&Node| !std::ptr::eq(*method, wanted) && calls(method, wanted.name());
+    owner.methods.iter().any(|method| calls(&method))
+}
+
+fn calls(method: &Node, name: &str) -> bool {
+    let is_call = |node: &&Node| {
+        let own = node
+            .child("object")
+            .is_none_or(|object| object.kind == "this");
+        node.kind == "method_invocation" && own && node.name() == name
+    };
+    method.all().iter().any(|node| is_call(node))
+}
+
+fn reaches_sql(owner: &Class<'_>, method: &Node, depth: usize) -> bool {
+    if executes(method) {
+        return true;
+    }
+    let others = owner.methods.iter();
+    depth < 4
+        && others
+            .filter(|other| !std::ptr::eq(**other, method) && calls(method, other.name()))
+            .any(|other| reaches_sql(owner, other, depth + 1))
+}
+
+fn transaction<'a>(
+    index: &'a Index<'a>,
+    schema: &'a Schema,
+    class: usize,
+    method: &'a Node,
+    name: String,
+) -> (Transaction, Vec<Note>) {
+    let mut translator = Translator::new(index, schema);
+    let mut transaction = Transaction::new(name, method.place());
+    let result = translator.variable("result", crate::schema::Type::Other);
+    let label = translator.label();
+    translator.frames.push(Frame {
+        class,
+        label,
+        returned: None,
+        result,
+    });
+    transaction.parameters = translator.transaction_parameters(method);
+    let body: &'a [Node] = method.child("body").map_or(&[], |body| &body.children);
+    translator.block(body, None);
+    for (before, place) in std::mem::take(&mut translator.commits) {
+        if translator.statement_next > before {
+            translator.notes.push(Note {
+                place,
+                text: "commit".to_string(),
+                assumed: "taken for one transaction with what follows".to_string(),
+                advice: "Split the method where it commits.".to_string(),
+                kind: NoteKind::Statement,
+            });
+        }
+    }
+    let steps = std::mem::take(&mut translator.out);
+    let steps = vec![Step::Block { label, body: steps }];
+    transaction.body = simplify::simplify(steps);
+    transaction.variables = translator.variables;
+    (transaction, translator.notes)
+}
