@@ -1,11 +1,14 @@
 //! Java sources as trees of our own, so that one file knows the parser.
 
 use crate::place::{Place, ProgramError};
-use std::sync::Arc;
-use tree_sitter::{Parser, TreeCursor};
+use std::sync::{Arc, LazyLock};
+use tree_sitter::{Language, Parser, TreeCursor};
 
 /// Deeper sources are refused: everything that walks the tree recurses.
 const DEPTH_MAX: usize = 300;
+
+/// The grammar; kept, so that names of kinds and roles live as long.
+static JAVA: LazyLock<Language> = LazyLock::new(|| tree_sitter_java::LANGUAGE.into());
 
 /// A file.
 #[derive(Debug)]
@@ -74,7 +77,7 @@ pub(super) fn parse(name: &str, text: &str) -> Result<(Node, Vec<Place>), Progra
     let refuse = |problem: &str| ProgramError::new(&start, problem, "");
     let mut parser = Parser::new();
     parser
-        .set_language(&tree_sitter_java::LANGUAGE.into())
+        .set_language(&JAVA)
         .map_err(|_| refuse("the Java grammar does not fit the parser"))?;
     let tree = parser
         .parse(text, None)
@@ -136,8 +139,8 @@ fn node(cursor: &TreeCursor<'_>, source: &Arc<Source>, broken: &mut Vec<Place>) 
     let at = found.start_position();
     let field = cursor.field_id();
     let node = Node {
-        kind: found.kind(),
-        field: field.and_then(|id| found.language().field_name_for_id(id.get())),
+        kind: JAVA.node_kind_for_id(found.kind_id()).unwrap_or(""),
+        field: field.and_then(|id| JAVA.field_name_for_id(id.get())),
         children: Vec::new(),
         source: source.clone(),
         from: found.start_byte(),
