@@ -305,30 +305,47 @@ pub fn fold_arithmetic(operator: Operator, left: Expr, right: Expr) -> Expr {
 /// The name of the call that stands for a list with one element replaced.
 pub(crate) const STORE: &str = "store";
 
+/// The element of a list; through choices, and through stores: at another position, at the same
+/// one, or perhaps at the same one.
 fn fold_element(list: Expr, index: Expr) -> Expr {
-    let mut list = list;
-    // Through stores at other positions; as long as it is known that they are others.
-    while let (Expr::Call { name, arguments }, Expr::Constant(Value::Integer(at))) = (&list, &index)
-    {
-        match (name.as_str(), arguments.as_slice()) {
-            (STORE, [inner, Expr::Constant(Value::Integer(stored)), value]) => {
-                if stored == at {
-                    return value.clone();
-                }
-                list = inner.clone();
+    match list {
+        Expr::Call { name, arguments } if name == STORE && arguments.len() == 3 => {
+            let mut arguments = arguments.into_iter();
+            let (inner, at, value) = (arguments.next(), arguments.next(), arguments.next());
+            let (Some(inner), Some(at), Some(value)) = (inner, at, value) else {
+                return index;
+            };
+            match fold_compare(Comparison::Equal, at, index.clone()) {
+                Condition::True => value,
+                Condition::False => fold_element(inner, index),
+                same => choose(same, value, fold_element(inner, index)),
             }
-            _ => break,
         }
-    }
-    if let (Expr::List(all), Expr::Constant(Value::Integer(at))) = (&list, &index) {
-        let found = usize::try_from(*at).ok().and_then(|at| all.get(at));
-        if let Some(found) = found {
-            return found.clone();
+        Expr::If {
+            condition,
+            then,
+            otherwise,
+        } => {
+            let then = fold_element(*then, index.clone());
+            choose(*condition, then, fold_element(*otherwise, index))
         }
-    }
-    Expr::Element {
-        list: Box::new(list),
-        index: Box::new(index),
+        Expr::List(all) => {
+            let at = match &index {
+                Expr::Constant(Value::Integer(at)) => usize::try_from(*at).ok(),
+                _ => None,
+            };
+            match at.and_then(|at| all.get(at).cloned()) {
+                Some(found) => found,
+                None => Expr::Element {
+                    list: Box::new(Expr::List(all)),
+                    index: Box::new(index),
+                },
+            }
+        }
+        list => Expr::Element {
+            list: Box::new(list),
+            index: Box::new(index),
+        },
     }
 }
 
@@ -346,6 +363,11 @@ fn fold_or(all: Vec<Condition>) -> Condition {
 }
 
 fn fold_compare(comparison: Comparison, left: Expr, right: Expr) -> Condition {
+    // A column or a field may be NULL, which equals nothing.
+    let nullable = matches!(left, Expr::Column { .. } | Expr::Field { .. });
+    if comparison == Comparison::Equal && left == right && !nullable {
+        return Condition::True;
+    }
     if let Some(condition) = fold_truth(comparison, &left, &right) {
         return condition;
     }

@@ -88,7 +88,7 @@ impl<'a> Translator<'a> {
     /// A call that is not followed. With a connection or a statement in its arguments it may
     /// execute anything.
     fn lost(&mut self, node: &'a Node, arguments: Vec<Val>, used: bool) -> Val {
-        let reaches = |val: &Val| matches!(val, Val::Connection | Val::Prepared(_) | Val::Rows(_));
+        let reaches = |val: &Val| matches!(val, Val::Connection | Val::Prepared(_));
         if arguments.iter().any(reaches) {
             let advice = "Give the file that has the method, too.";
             self.note(node, "what it does to the database is left out", advice);
@@ -330,9 +330,7 @@ impl<'a> Translator<'a> {
                     arguments,
                 })
             }
-            _ if arguments.iter().any(|val| *val == Val::Connection) => {
-                self.foreign(node, name, arguments, used)
-            }
+            _ if arguments.contains(&Val::Connection) => self.foreign(node, name, arguments, used),
             _ => {
                 let mut reads = vec![value];
                 reads.extend(data);
@@ -360,7 +358,7 @@ impl<'a> Translator<'a> {
     /// A method of something that is not followed: a library's class, a logger, another object.
     fn other_call(&mut self, node: &'a Node, object: &'a Node, name: &'a str, used: bool) -> Val {
         let arguments = self.arguments(node);
-        if arguments.iter().any(|val| *val == Val::Connection) {
+        if arguments.contains(&Val::Connection) {
             return self.foreign(node, name, arguments, used);
         }
         let data = self.exprs(arguments);
@@ -438,7 +436,7 @@ fn worth_following(method: &Node) -> bool {
     let loops = |node: &&Node| node.kind.ends_with("for_statement") || node.kind.contains("while");
     match body {
         None => false,
-        Some(body) => reaches_database(method) || !body.all().iter().any(|node| loops(node)),
+        Some(body) => reaches_database(method) || !body.all().iter().any(loops),
     }
 }
 

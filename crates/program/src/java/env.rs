@@ -34,10 +34,6 @@ pub(super) enum Val {
 }
 
 impl Val {
-    pub fn unknown() -> Val {
-        Val::Nothing
-    }
-
     /// The text, where it is a constant.
     pub fn text(&self) -> Option<&str> {
         match self {

@@ -15,6 +15,8 @@ pub(super) struct Class<'a> {
     /// The name of the class it extends.
     pub parent: &'a str,
     pub methods: Vec<&'a Node>,
+    /// The constants of an enum, in order.
+    pub constants: Vec<&'a str>,
     /// The initial values of its fields, by name.
     pub fields: FxHashMap<&'a str, Field<'a>>,
 }
@@ -97,7 +99,70 @@ impl<'a> Index<'a> {
         let mut found = ancestry
             .into_iter()
             .filter_map(|at| Some((at, *self.classes[at].fields.get(name)?)));
-        found.next()
+        found.next().or_else(|| self.imported(name))
+    }
+
+    /// A constant that comes by a static import or from an interface: the only one of its name.
+    fn imported(&self, name: &str) -> Option<(usize, Field<'a>)> {
+        let all = self.classes.iter().enumerate();
+        let mut found = all.filter_map(|(at, class)| Some((at, *class.fields.get(name)?)));
+        let first = found.find(|(_, field)| field.constant && is_upper(name))?;
+        let others = found.any(|(_, field)| field.constant);
+        (!others).then_some(first)
+    }
+
+    /// The texts of a constant array.
+    pub fn constant_list(&self, class: usize, node: &'a Node) -> Option<Vec<Value>> {
+        self.list_of(class, node, 0)
+    }
+
+    fn list_of(&self, class: usize, node: &'a Node, depth: usize) -> Option<Vec<Value>> {
+        if depth > CONSTANT_DEPTH_MAX {
+            return None;
+        }
+        match node.kind {
+            "array_initializer" => {
+                let all = node.children.iter();
+                all.map(|one| self.constant_of(class, one, depth + 1))
+                    .collect()
+            }
+            "array_creation_expression" => self.list_of(class, node.child("value")?, depth),
+            "identifier" => {
+                let (at, field) = self.field(class, node.text())?;
+                self.list_of(at, field.value.filter(|_| field.constant)?, depth + 1)
+            }
+            "field_access" => {
+                let object = node.child("object")?;
+                let owner = match object.kind {
+                    "this" => class,
+                    _ => self.class(object.text())?,
+                };
+                let (at, field) = self.field(owner, node.child("field")?.text())?;
+                self.list_of(at, field.value.filter(|_| field.constant)?, depth + 1)
+            }
+            _ => None,
+        }
+    }
+
+    /// `Status.CLOSED.ordinal()`.
+    fn ordinal(&self, object: &'a Node) -> Option<Value> {
+        let class = &self.classes[self.class(object.child("object")?.text())?];
+        let name = object.child("field")?.text();
+        let at = class.constants.iter().position(|one| *one == name)?;
+        i64::try_from(at).ok().map(Value::Integer)
+    }
+
+    /// `String.join(", ", COLUMNS)` and its like.
+    fn join(&self, class: usize, arguments: &'a [Node], depth: usize) -> Option<Value> {
+        let [separator, list] = arguments else {
+            return None;
+        };
+        let Value::Text(separator) = self.constant_of(class, separator, depth)? else {
+            return None;
+        };
+        let list = self.list_of(class, list, depth)?;
+        let texts: Vec<String> = list.iter().map(shown).collect();
+        Some(Value::Text(texts.join(&separator)))
     }
 
     /// The value of a constant expression.
@@ -208,6 +273,8 @@ impl<'a> Index<'a> {
         let (pattern, rest) = match (object.text(), node.name()) {
             ("String", "format") => (arguments.first()?, arguments.get(1..)?),
             (_, "formatted") => (object, &arguments[..]),
+            (_, "ordinal") if arguments.is_empty() => return self.ordinal(object),
+            (_, "join") => return self.join(class, arguments, depth),
             (_, "trim" | "strip" | "toString" | "stripIndent") if arguments.is_empty() => {
                 return self.constant_of(class, object, depth);
             }
@@ -232,24 +299,32 @@ fn class(node: &Node) -> Class<'_> {
         name: node.name(),
         parent: parent.map_or("", |one| one.text().split('<').next().unwrap_or("")),
         methods: Vec::new(),
+        constants: Vec::new(),
         fields: FxHashMap::default(),
     };
     let Some(body) = node.child("body") else {
         return class;
     };
     let in_interface = node.kind == "interface_declaration";
-    for member in &body.children {
+    let inner = body.of_kind("enum_body_declarations");
+    let inner = inner.flat_map(|inner| &inner.children);
+    for member in body.children.iter().chain(inner) {
         match member.kind {
+            "enum_constant" => class.constants.push(member.name()),
             "method_declaration" => class.methods.push(member),
             "field_declaration" | "constant_declaration" => {
                 let ty = member.child("type").map_or("", Node::text);
                 let modifiers = member.of_kind("modifiers").next().map_or("", Node::text);
-                let fixed = modifiers.split_whitespace().any(|word| word == "final");
+                let has = |wanted: &str| modifiers.split_whitespace().any(|word| word == wanted);
                 for declared in member.of_kind("variable_declarator") {
                     let field = Field {
                         ty,
                         value: declared.child("value"),
-                        constant: fixed || in_interface || ty == "SQLStmt",
+                        // A setting that looks like a constant and is set once.
+                        constant: has("final")
+                            || in_interface
+                            || ty.starts_with("SQLStmt")
+                            || (has("static") && is_upper(declared.name())),
                     };
                     class.fields.insert(declared.name(), field);
                 }
@@ -258,6 +333,10 @@ fn class(node: &Node) -> Class<'_> {
         }
     }
     class
+}
+
+fn is_upper(name: &str) -> bool {
+    !name.chars().any(char::is_lowercase)
 }
 
 /// The parameters of a method.

@@ -100,9 +100,17 @@ impl<'a> Translator<'a> {
 
     /// BenchBase: `getPreparedStatement(conn, stmt, arguments…)`.
     pub fn bench_prepared(&mut self, node: &'a Node, name: &str) -> Val {
-        let text = self.nth(node, 1).map(|text| self.value(text));
         let returns_keys = name.ends_with("ReturnKeys");
-        let val = self.prepare(node, text.unwrap_or(Val::Nothing), returns_keys);
+        let val = match self.nth(node, 1).and_then(|text| self.choices(text)) {
+            Some(choices) => self.add_prepared(Prepared {
+                choices: Some(choices),
+                ..Prepared::default()
+            }),
+            None => {
+                let text = self.nth(node, 1).map(|text| self.value(text));
+                self.prepare(node, text.unwrap_or(Val::Nothing), returns_keys)
+            }
+        };
         let all: &[Node] = node.child("arguments").map_or(&[], |all| &all.children);
         if let (Val::Prepared(id), false) = (&val, returns_keys) {
             for (at, argument) in all.iter().skip(2).enumerate() {
@@ -112,6 +120,58 @@ impl<'a> Translator<'a> {
             }
         }
         val
+    }
+
+    /// `STATEMENTS[i]` of a constant array: the texts and which one.
+    fn choices(&mut self, node: &'a Node) -> Option<(Expr, Vec<String>)> {
+        let (array, index) = (node.child("array")?, node.child("index")?);
+        let texts = self.index.constant_list(self.class(), array)?;
+        let texts = texts.into_iter().map(|text| match text {
+            crate::expr::Value::Text(text) => Some(text),
+            _ => None,
+        });
+        let texts: Option<Vec<String>> = texts.collect();
+        let index = self.value(index);
+        Some((self.expr_of(index), texts?))
+    }
+
+    /// Executes one of several statements, by a chain of branches; the number of rows it changed.
+    fn execute_choice(
+        &mut self,
+        node: &'a Node,
+        id: PreparedId,
+        which: Expr,
+        texts: Vec<String>,
+    ) -> Val {
+        let changed = self.variable("changed", Type::Integer);
+        let mut arms = Vec::new();
+        for (at, text) in texts.into_iter().enumerate() {
+            self.prepared[id.0].sql = Some(text);
+            let steps = self.apart(|this| {
+                if let Some(statement) = this.execute(node, id) {
+                    let value = Expr::RowCount(statement);
+                    let variable = changed;
+                    this.emit(Step::Let { variable, value });
+                }
+            });
+            let at = Expr::integer(at as i64);
+            arms.push((
+                Condition::compare(Comparison::Equal, which.clone(), at),
+                steps,
+            ));
+        }
+        let place = node.place();
+        let chain = |otherwise: Vec<Step>, (condition, then)| {
+            vec![Step::If {
+                condition,
+                then,
+                otherwise,
+                place: place.clone(),
+            }]
+        };
+        let steps = arms.into_iter().rev().fold(Vec::new(), chain);
+        steps.into_iter().for_each(|step| self.emit(step));
+        Val::Expr(Expr::Variable(changed))
     }
 
     fn set(&mut self, id: PreparedId, at: usize, value: Expr) {
@@ -128,6 +188,19 @@ impl<'a> Translator<'a> {
     }
 
     pub fn prepared_call(&mut self, node: &'a Node, id: PreparedId, name: &str, used: bool) -> Val {
+        if let Some((which, texts)) = self.prepared[id.0].choices.clone()
+            && name.starts_with("execute")
+        {
+            if name == "executeQuery" {
+                let advice = "Write the choice as if and else, which are followed apart.";
+                self.note(
+                    node,
+                    "the rows of a chosen statement are not followed",
+                    advice,
+                );
+            }
+            return self.execute_choice(node, id, which, texts);
+        }
         match name {
             "executeQuery" => match self.execute(node, id) {
                 Some(statement) => Val::Rows(statement),

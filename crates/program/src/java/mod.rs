@@ -122,8 +122,8 @@ fn is_entry(index: &Index<'_>, class: usize, method: &Node) -> bool {
 }
 
 fn is_called(owner: &Class<'_>, wanted: &Node) -> bool {
-    let calls = |method: &&Node| !std::ptr::eq(*method, wanted) && calls(method, wanted.name());
-    owner.methods.iter().any(|method| calls(&method))
+    let calls = |method: &Node| !std::ptr::eq(method, wanted) && calls(method, wanted.name());
+    owner.methods.iter().any(|method| calls(method))
 }
 
 fn calls(method: &Node, name: &str) -> bool {
@@ -133,7 +133,7 @@ fn calls(method: &Node, name: &str) -> bool {
             .is_none_or(|object| object.kind == "this");
         node.kind == "method_invocation" && own && node.name() == name
     };
-    method.all().iter().any(|node| is_call(node))
+    method.all().iter().any(is_call)
 }
 
 fn reaches_sql(owner: &Class<'_>, method: &Node, depth: usize) -> bool {

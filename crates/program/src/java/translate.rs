@@ -31,6 +31,8 @@ pub(super) struct Prepared {
     pub returns_keys: bool,
     /// What it executed last.
     pub last: Option<StatementId>,
+    /// The texts it is one of, and which: `STATEMENTS[i]`.
+    pub choices: Option<(Expr, Vec<String>)>,
 }
 
 /// A method that is being followed.
@@ -335,6 +337,11 @@ impl<'a> Translator<'a> {
             return false;
         }
         let condition = self.condition(test);
+        match condition {
+            Condition::True => return then.is_some_and(|then| self.statement(then, chain)),
+            Condition::False => return otherwise.is_some_and(|one| self.statement(one, chain)),
+            _ => {}
+        }
         let place = node.place();
         let mut yes = self.arm(then, chain);
         let mut no = self.arm(otherwise, chain);

@@ -72,13 +72,6 @@ impl DdlReader {
                     self.alter(&alter.name, operation, place)?;
                 }
             }
-            Statement::CreateView(_) => {
-                self.note(
-                    place,
-                    sql,
-                    "views are not followed; statements on it will not be found",
-                );
-            }
             _ => {}
         }
         Ok(())
