@@ -47,6 +47,9 @@ const FOREIGN: &[(&str, &[&str])] = &[
             "crates/workload/src/drivers/external/process.rs",
         ],
     ),
+    ("sqlparser", SQLPARSER),
+    ("tree-sitter", &["crates/program/src/java/tree.rs"]),
+    ("tree-sitter-java", &["crates/program/src/java/tree.rs"]),
     ("batsat", &["crates/checker/src/strong/solver.rs"]),
     (
         "clap",
@@ -93,6 +96,16 @@ const PARQUET: &[&str] = &[
     "crates/history/src/format/parquet_pages.rs",
     "crates/history/src/format/parquet_read.rs",
     "crates/history/src/format/parquet_write.rs",
+];
+
+/// One grammar, split by what is read: declarations, queries, values, writes.
+const SQLPARSER: &[&str] = &[
+    "crates/program/src/sql/ddl.rs",
+    "crates/program/src/sql/parse.rs",
+    "crates/program/src/sql/query.rs",
+    "crates/program/src/sql/scope.rs",
+    "crates/program/src/sql/value.rs",
+    "crates/program/src/sql/write.rs",
 ];
 
 const ANYWHERE: &[&str] = &["*"];

@@ -4,6 +4,7 @@ mod access;
 mod expr;
 mod ir;
 mod java;
+mod log;
 mod paths;
 mod place;
 mod print;
@@ -22,6 +23,7 @@ pub use ir::{
     Repeat, Role, Select, Set, Shape, Statement, Step, Transaction, Variable,
 };
 pub use java::{JavaFile, read_java};
+pub use log::read_log;
 pub use paths::{Bounds, End, Guard, Path, Paths};
 pub use place::{Note, NoteKind, Place, ProgramError, shorten};
 pub use print::Printer;

@@ -5,11 +5,13 @@
 //! by following its method: calls of methods in the sources are followed, too. A value that is not
 //! followed is any value; what is lost beyond values is noted.
 
+mod branch;
 mod calls;
 mod env;
 mod expression;
 mod index;
 mod jdbc;
+mod loops;
 mod simplify;
 mod translate;
 mod tree;

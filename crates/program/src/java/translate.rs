@@ -4,11 +4,12 @@
 //! branches of an `if` leave different statements (or different SQL texts) behind one name, what
 //! comes after the `if` is followed once for each branch.
 
+use super::branch::sorted;
 use super::env::{Env, ObjectId, PreparedId, Slot, Val, type_of};
 use super::index::Index;
 use super::tree::Node;
-use crate::expr::{Comparison, Condition, Expr, StatementId, UnknownId, Value, VariableId};
-use crate::ir::{Label, Repeat, Step, Variable};
+use crate::expr::{Expr, StatementId, UnknownId, VariableId};
+use crate::ir::{Label, Step, Variable};
 use crate::place::{Note, NoteKind, shorten};
 use crate::schema::{Schema, Type};
 use rustc_hash::FxHashMap;
@@ -239,7 +240,7 @@ impl<'a> Translator<'a> {
     }
 
     /// Follows what comes after.
-    fn rest(&mut self, chain: &Chain<'_, 'a>) {
+    pub fn rest(&mut self, chain: &Chain<'_, 'a>) {
         let mut next = Some(chain);
         while let Some(chain) = next {
             if self.ended || self.block(chain.rest, chain.outer) {
@@ -250,7 +251,7 @@ impl<'a> Translator<'a> {
     }
 
     /// Follows one statement; returns whether what comes after was followed, too.
-    fn statement(&mut self, node: &'a Node, chain: &Chain<'_, 'a>) -> bool {
+    pub fn statement(&mut self, node: &'a Node, chain: &Chain<'_, 'a>) -> bool {
         match node.kind {
             "block" => return self.block(&node.children, Some(chain)),
             "local_variable_declaration" => self.locals(node),
@@ -298,7 +299,7 @@ impl<'a> Translator<'a> {
         false
     }
 
-    fn locals(&mut self, node: &'a Node) {
+    pub fn locals(&mut self, node: &'a Node) {
         let java = node.child("type").map_or("", Node::text);
         for declared in node.of_kind("variable_declarator") {
             let array = declared.child("dimensions").is_some();
@@ -306,157 +307,6 @@ impl<'a> Translator<'a> {
             let val = declared.child("value").map(|value| self.value(value));
             self.declare(declared.name(), ty, val.unwrap_or(Val::Nothing));
         }
-    }
-
-    /// The steps of a statement as the arm of something, with what is known afterwards.
-    fn arm(&mut self, node: Option<&'a Node>, chain: &Chain<'_, 'a>) -> Arm {
-        let before = self.env.clone();
-        let mut consumed = false;
-        let steps = self.apart(|this| {
-            if let Some(node) = node {
-                consumed = match node.kind {
-                    "block" => this.block(&node.children, Some(chain)),
-                    _ => this.statement(node, chain),
-                };
-            }
-        });
-        Arm {
-            steps,
-            env: std::mem::replace(&mut self.env, before),
-            ended: std::mem::replace(&mut self.ended, false),
-            consumed,
-        }
-    }
-
-    fn branch(&mut self, node: &'a Node, chain: &Chain<'_, 'a>) -> bool {
-        let Some(test) = node.child("condition") else {
-            return false;
-        };
-        let (then, otherwise) = (node.child("consequence"), node.child("alternative"));
-        if is_about_logging(test.text()) && !executes(node) {
-            return false;
-        }
-        let condition = self.condition(test);
-        match condition {
-            Condition::True => return then.is_some_and(|then| self.statement(then, chain)),
-            Condition::False => return otherwise.is_some_and(|one| self.statement(one, chain)),
-            _ => {}
-        }
-        let place = node.place();
-        let mut yes = self.arm(then, chain);
-        let mut no = self.arm(otherwise, chain);
-        let apart = yes.consumed || no.consumed || self.disagree(&yes, &no);
-        if apart {
-            for arm in [&mut yes, &mut no] {
-                self.go_on(arm, chain);
-            }
-        } else {
-            self.join(&mut yes, &mut no);
-        }
-        self.ended = yes.ended && no.ended;
-        self.emit(Step::If {
-            condition,
-            then: yes.steps,
-            otherwise: no.steps,
-            place,
-        });
-        apart
-    }
-
-    /// Follows what comes after, at the end of an arm.
-    fn go_on(&mut self, arm: &mut Arm, chain: &Chain<'_, 'a>) {
-        if arm.consumed || arm.ended {
-            return;
-        }
-        let before = std::mem::replace(&mut self.env, arm.env.clone());
-        let steps = self.apart(|this| this.rest(chain));
-        arm.steps.extend(steps);
-        arm.env = std::mem::replace(&mut self.env, before);
-        arm.ended = std::mem::replace(&mut self.ended, false);
-        arm.consumed = true;
-    }
-
-    /// Whether two arms that both go on leave different statements behind a name.
-    fn disagree(&self, yes: &Arm, no: &Arm) -> bool {
-        if yes.ended || no.ended {
-            return false;
-        }
-        let known = |name: &&String| self.env.slots.contains_key(*name);
-        yes.env.slots.keys().filter(known).any(|name| {
-            let (Some(one), Some(two)) = (yes.env.slots.get(name), no.env.slots.get(name)) else {
-                return false;
-            };
-            one.val != two.val && (one.val.is_structural() || two.val.is_structural())
-        })
-    }
-
-    /// What is known after two arms.
-    fn join(&mut self, yes: &mut Arm, no: &mut Arm) {
-        match (yes.ended, no.ended) {
-            (true, _) => self.env = no.env.clone(),
-            (false, true) => self.env = yes.env.clone(),
-            (false, false) => {
-                let names: Vec<String> = self.env.slots.keys().cloned().collect();
-                for name in names {
-                    self.join_slot(&name, yes, no);
-                }
-            }
-        }
-    }
-
-    fn join_slot(&mut self, name: &str, yes: &mut Arm, no: &mut Arm) {
-        let (Some(one), Some(two)) = (yes.env.slots.get(name), no.env.slots.get(name)) else {
-            return;
-        };
-        let (one, two) = (one.clone(), two.clone());
-        if one.val == two.val {
-            self.env.slots.insert(name.to_string(), one);
-            return;
-        }
-        let ty = one.ty;
-        let (val, variable) = match (&one.val, &two.val) {
-            (Val::Object(a), Val::Object(b)) => {
-                (Val::Object(self.join_objects(*a, *b, yes, no)), None)
-            }
-            (Val::Object(_), _) => (one.val.clone(), None),
-            (_, Val::Object(_)) => (two.val.clone(), None),
-            _ => {
-                // The same variable in both arms, or else one for both.
-                let shared = match (one.variable, two.variable) {
-                    (Some(a), Some(b)) if a == b => a,
-                    _ => self.variable(name, ty),
-                };
-                for (slot, arm) in [(&one, &mut *yes), (&two, &mut *no)] {
-                    if slot.variable != Some(shared)
-                        && let Some(value) = held(&slot.val)
-                    {
-                        arm.steps.push(Step::Let {
-                            variable: shared,
-                            value,
-                        });
-                    }
-                }
-                (Val::Expr(Expr::Variable(shared)), Some(shared))
-            }
-        };
-        let slot = Slot { val, variable, ty };
-        self.env.slots.insert(name.to_string(), slot);
-    }
-
-    /// An object whose fields are those of one or the other.
-    fn join_objects(&mut self, a: ObjectId, b: ObjectId, yes: &mut Arm, no: &mut Arm) -> ObjectId {
-        let joined = self.add_object();
-        for (object, arm) in [(a, yes), (b, no)] {
-            let fields: Vec<(String, VariableId)> = sorted(&self.objects[object.0]);
-            for (name, field) in fields {
-                let variable = self.object_field(joined, &name);
-                arm.steps.push(Step::Let {
-                    variable,
-                    value: Expr::Variable(field),
-                });
-            }
-        }
-        joined
     }
 
     fn tried(&mut self, node: &'a Node, chain: &Chain<'_, 'a>) -> bool {
@@ -543,291 +393,6 @@ impl<'a> Translator<'a> {
             (_, new) => new,
         }
     }
-
-    /// A name that a loop assigns is no constant in it.
-    pub fn forget_assigned(&mut self, node: &Node) {
-        for one in node.all() {
-            let target = match one.kind {
-                "assignment_expression" => one.child("left"),
-                "update_expression" => one.children.first(),
-                "method_invocation" if one.name() == "append" => one.child("object"),
-                _ => None,
-            };
-            let Some(target) = target.filter(|target| target.kind == "identifier") else {
-                continue;
-            };
-            let name = target.text();
-            match self
-                .env
-                .slots
-                .get(name)
-                .map(|slot| (slot.val.clone(), slot.variable))
-            {
-                Some((val @ Val::Expr(_), None)) => {
-                    self.assign(name, val);
-                }
-                Some((Val::Expr(_), Some(_))) => {}
-                _ => continue,
-            }
-            if let Some(slot) = self.env.slots.get_mut(name)
-                && let Some(variable) = slot.variable
-            {
-                slot.val = Val::Expr(Expr::Variable(variable));
-            }
-        }
-    }
-
-    fn looped(&mut self, node: &'a Node) {
-        let place = node.place();
-        for init in node.children.iter().filter(|one| one.field == Some("init")) {
-            match init.kind {
-                "local_variable_declaration" => self.locals(init),
-                _ => {
-                    self.value(init);
-                }
-            }
-        }
-        self.forget_assigned(node);
-        let (label, continues) = (self.label(), self.label());
-        self.loops.push((label, continues));
-        let mut condition = Condition::True;
-        let test = node.child("condition");
-        let body = node.child("body");
-        let mut before = Vec::new();
-        if node.kind == "do_statement" {
-            let body = self.body(body, continues);
-            before.push(Step::Block {
-                label: continues,
-                body,
-            });
-        }
-        before.extend(self.apart(|this| {
-            if let Some(test) = test {
-                condition = this.condition(test);
-            }
-        }));
-        let mut steps = Vec::new();
-        if node.kind != "do_statement" {
-            let body = self.body(body, continues);
-            steps.push(Step::Block {
-                label: continues,
-                body,
-            });
-            steps.extend(self.apart(|this| {
-                for update in node
-                    .children
-                    .iter()
-                    .filter(|one| one.field == Some("update"))
-                {
-                    this.value(update);
-                }
-            }));
-        }
-        self.loops.pop();
-        self.forget_assigned(node);
-        self.emit(Step::Loop {
-            label,
-            repeat: Repeat::While { before, condition },
-            body: steps,
-            place,
-        });
-    }
-
-    /// The steps of a loop's body.
-    fn body(&mut self, body: Option<&'a Node>, _continues: Label) -> Vec<Step> {
-        let chain = Chain {
-            rest: &[],
-            outer: None,
-        };
-        let arm = self.arm(body, &chain);
-        // Objects and statements made in the body stay known after it.
-        for (name, slot) in &arm.env.slots {
-            if let Some(known) = self.env.slots.get_mut(name)
-                && known.val != slot.val
-            {
-                match slot.val {
-                    Val::Expr(Expr::Constant(_)) => {}
-                    _ => *known = slot.clone(),
-                }
-            }
-        }
-        arm.steps
-    }
-
-    fn each(&mut self, node: &'a Node) {
-        let place = node.place();
-        let list = node.child("value").map(|value| self.value(value));
-        let list = match list {
-            Some(Val::List(variable)) => Expr::Variable(variable),
-            Some(Val::Expr(value)) => value,
-            _ => self.unknown(Vec::new()),
-        };
-        let java = node.child("type").map_or("", Node::text);
-        let (name, ty) = (node.name(), type_of(java));
-        let variable = self.variable(name, ty);
-        let slot = Slot {
-            val: Val::Expr(Expr::Variable(variable)),
-            variable: Some(variable),
-            ty,
-        };
-        self.env.slots.insert(name.to_string(), slot);
-        self.forget_assigned(node);
-        let (label, continues) = (self.label(), self.label());
-        self.loops.push((label, continues));
-        let body = self.body(node.child("body"), continues);
-        self.loops.pop();
-        self.forget_assigned(node);
-        self.emit(Step::Loop {
-            label,
-            repeat: Repeat::Elements { list, variable },
-            body: vec![Step::Block {
-                label: continues,
-                body,
-            }],
-            place,
-        });
-    }
-
-    /// A switch as a chain of branches. A case that falls through to the next is noted.
-    fn switch(&mut self, node: &'a Node) {
-        let Some(scrutinee) = node.child("condition") else {
-            return;
-        };
-        let scrutinee = self.value(scrutinee);
-        let scrutinee = self.expr_of(scrutinee);
-        let label = self.label();
-        let continues = self.loops.last().map_or(label, |(_, continues)| *continues);
-        self.loops.push((label, continues));
-        let mut cases = Vec::new();
-        let groups: &[Node] = node.child("body").map_or(&[], |body| &body.children);
-        for group in groups {
-            let labels: Vec<&Node> = group.of_kind("switch_label").collect();
-            let condition = self.case_condition(&labels, &scrutinee);
-            let first = group
-                .children
-                .iter()
-                .position(|one| one.kind != "switch_label");
-            let body = first.map_or(&[][..], |first| &group.children[first..]);
-            let before = self.env.clone();
-            let steps = self.apart(|this| {
-                this.block(body, None);
-            });
-            if !self.ended && group.kind == "switch_block_statement_group" && !body.is_empty() {
-                let last = groups.last().is_some_and(|last| std::ptr::eq(last, group));
-                if !last {
-                    self.note(
-                        group,
-                        "falling through to the next case is left out",
-                        "Add break.",
-                    );
-                }
-            }
-            self.ended = false;
-            let after = std::mem::replace(&mut self.env, before);
-            self.forget_different(&after);
-            cases.push((condition, steps));
-        }
-        self.loops.pop();
-        let place = node.place();
-        let chain = |otherwise: Vec<Step>, (condition, then): (Condition, Vec<Step>)| {
-            vec![Step::If {
-                condition,
-                then,
-                otherwise,
-                place: place.clone(),
-            }]
-        };
-        let (plain, default): (Vec<_>, Vec<_>) = cases
-            .into_iter()
-            .partition(|(condition, _)| *condition != Condition::True);
-        let default: Vec<Step> = default.into_iter().flat_map(|(_, steps)| steps).collect();
-        let body = plain.into_iter().rev().fold(default, chain);
-        self.emit(Step::Block { label, body });
-    }
-
-    /// Constants that an arm changed are not known any more.
-    fn forget_different(&mut self, after: &Env) {
-        for (name, slot) in &mut self.env.slots {
-            let Some(changed) = after.slots.get(name).filter(|new| new.val != slot.val) else {
-                continue;
-            };
-            match changed.variable {
-                Some(variable) if slot.variable == Some(variable) => {
-                    slot.val = Val::Expr(Expr::Variable(variable));
-                }
-                _ => *slot = changed.clone(),
-            }
-        }
-    }
-
-    /// Whether the scrutinee is one of the labels; always for `default`.
-    pub fn case_condition(&mut self, labels: &[&'a Node], scrutinee: &Expr) -> Condition {
-        let mut any = Vec::new();
-        for label in labels {
-            if label.text().starts_with("default") {
-                return Condition::True;
-            }
-            for value in &label.children {
-                let value = match value.kind {
-                    // The name of an enum's constant.
-                    "identifier" if !self.env.slots.contains_key(value.text()) => {
-                        Expr::text(value.text())
-                    }
-                    _ => {
-                        let value = self.value(value);
-                        self.expr_of(value)
-                    }
-                };
-                any.push(Condition::compare(
-                    Comparison::Equal,
-                    scrutinee.clone(),
-                    value,
-                ));
-            }
-        }
-        match any.len() {
-            1 => any.remove(0),
-            _ => Condition::Or(any),
-        }
-    }
-}
-
-/// The value of a slot, where it is one.
-fn held(val: &Val) -> Option<Expr> {
-    match val {
-        Val::Expr(value) => Some(value.clone()),
-        Val::List(variable) => Some(Expr::Variable(*variable)),
-        Val::Nothing => Some(Expr::Constant(Value::Null)),
-        _ => None,
-    }
-}
-
-/// One side of a branch.
-struct Arm {
-    steps: Vec<Step>,
-    env: Env,
-    ended: bool,
-    consumed: bool,
-}
-
-pub(super) fn sorted(fields: &FxHashMap<String, VariableId>) -> Vec<(String, VariableId)> {
-    let mut fields: Vec<(String, VariableId)> = fields
-        .iter()
-        .map(|(name, id)| (name.clone(), *id))
-        .collect();
-    fields.sort();
-    fields
-}
-
-fn is_about_logging(test: &str) -> bool {
-    let words = [
-        "isDebugEnabled",
-        "isTraceEnabled",
-        "isInfoEnabled",
-        "debug.val",
-        "trace.val",
-    ];
-    words.iter().any(|word| test.contains(word))
 }
 
 /// Whether SQL may be executed inside.

@@ -273,33 +273,8 @@ impl Builder<'_> {
                 let high = self.expr(high)?;
                 Ok(negate_if(*negated, Condition::Between { value, low, high }))
             }
-            E::Like {
-                negated,
-                expr,
-                pattern,
-                ..
-            }
-            | E::ILike {
-                negated,
-                expr,
-                pattern,
-                ..
-            }
-            | E::SimilarTo {
-                negated,
-                expr,
-                pattern,
-                ..
-            }
-            | E::RLike {
-                negated,
-                expr,
-                pattern,
-                ..
-            } => {
-                let value = self.expr(expr)?;
-                let pattern = self.expr(pattern)?;
-                Ok(negate_if(*negated, Condition::Like { value, pattern }))
+            E::Like { .. } | E::ILike { .. } | E::SimilarTo { .. } | E::RLike { .. } => {
+                self.like(expr)
             }
             E::InSubquery {
                 expr,
@@ -328,6 +303,41 @@ impl Builder<'_> {
             },
             E::Identifier(_) | E::CompoundIdentifier(_) | E::Function(_) | E::Case { .. } => {
                 self.is_true(expr)
+            }
+            other => Err(self.unsupported(&format!("the condition `{other}`"))),
+        }
+    }
+
+    fn like(&mut self, expr: &ast::Expr) -> Translated<Condition> {
+        use ast::Expr as E;
+        match expr {
+            E::Like {
+                negated,
+                expr,
+                pattern,
+                ..
+            }
+            | E::ILike {
+                negated,
+                expr,
+                pattern,
+                ..
+            }
+            | E::SimilarTo {
+                negated,
+                expr,
+                pattern,
+                ..
+            }
+            | E::RLike {
+                negated,
+                expr,
+                pattern,
+                ..
+            } => {
+                let value = self.expr(expr)?;
+                let pattern = self.expr(pattern)?;
+                Ok(negate_if(*negated, Condition::Like { value, pattern }))
             }
             other => Err(self.unsupported(&format!("the condition `{other}`"))),
         }

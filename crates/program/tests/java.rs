@@ -1,0 +1,302 @@
+//! Java sources, read and printed: both styles, and what is not understood.
+
+use program::{Bounds, End, JavaFile, NoteKind, Program, Schema, read_java, schema_of};
+
+const TABLES: &str = "
+create table shelf (id int primary key, room int not null, books int not null);
+create table loan (id serial primary key, shelf int references shelf(id), reader text, days int);
+create table reader (name text primary key, loans int, debt int);
+";
+
+fn schema() -> Schema {
+    match schema_of(TABLES, "library.sql") {
+        Ok((schema, _)) => schema,
+        Err(error) => panic!("{error}"),
+    }
+}
+
+fn check(sources: &[&str]) -> Program {
+    let files: Vec<JavaFile<'_>> = sources
+        .iter()
+        .map(|text| JavaFile {
+            name: "Library.java",
+            text,
+        })
+        .collect();
+    match read_java(&files, &schema()) {
+        Ok(program) => program,
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// The program without its tables.
+fn printed(program: &Program) -> String {
+    let all = program.to_string();
+    let at = all.find("\n\n").map_or(0, |at| at + 2);
+    all[at..].to_string()
+}
+
+fn serious(program: &Program) -> Vec<String> {
+    let notes = program.notes.iter();
+    let serious = notes.filter(|note| note.kind == NoteKind::Statement);
+    serious.map(|note| note.to_string()).collect()
+}
+
+const CONSTANTS: &str = r#"
+    package library;
+    public abstract class Names {
+        public static final String SHELF = "shelf";
+        public static final String LOAN = "loan";
+        public static final int MOST = 3;
+    }
+"#;
+
+#[test]
+fn statements_in_fields_and_a_run_method_are_a_transaction() {
+    let borrow = r#"
+        package library;
+        public class Borrow extends Procedure {
+            public final SQLStmt look = new SQLStmt(
+                "SELECT books FROM " + Names.SHELF + " WHERE id = ?");
+            public final SQLStmt take = new SQLStmt("""
+                UPDATE %s SET books = books - 1
+                 WHERE id = ?
+                """.formatted(Names.SHELF));
+            public final SQLStmt lend = new SQLStmt(
+                "INSERT INTO " + Names.LOAN + " (shelf, reader, days) VALUES (?, ?, ?)");
+
+            public void run(Connection conn, int shelf, String reader) throws SQLException {
+                int books = count(conn, shelf);
+                if (books <= 0) {
+                    throw new UserAbortException("empty");
+                }
+                try (PreparedStatement stmt = this.getPreparedStatement(conn, take, shelf)) {
+                    stmt.executeUpdate();
+                }
+                try (PreparedStatement stmt = getPreparedStatement(conn, lend)) {
+                    int at = 1;
+                    stmt.setInt(at++, shelf);
+                    stmt.setString(at++, reader);
+                    stmt.setInt(at++, 7 * Names.MOST);
+                    stmt.executeUpdate();
+                }
+            }
+
+            private int count(Connection conn, int id) throws SQLException {
+                try (PreparedStatement stmt = this.getPreparedStatement(conn, look)) {
+                    stmt.setInt(1, id);
+                    try (ResultSet rs = stmt.executeQuery()) {
+                        if (!rs.next()) {
+                            throw new UserAbortException("no shelf " + id);
+                        }
+                        return rs.getInt("BOOKS");
+                    }
+                }
+            }
+        }
+    "#;
+    let program = check(&[CONSTANTS, borrow]);
+    let expected = "\
+Borrow(shelf int, reader text)
+  ?1 := shelf
+  s1 = select {books} of shelf where id = ?1 -> (books)
+  advance s1
+  if not (row s1[*])
+    abort
+  count() := s1[*].books
+  books := count()
+  if books <= 0
+    abort
+  ?1 := shelf
+  s2 = update shelf set books = (books - 1) where id = ?1
+  ?1 := shelf
+  ?2 := reader
+  ?3 := 21
+  s3 = insert loan {shelf = ?1, reader = ?2, days = ?3}
+";
+    assert_eq!(printed(&program), expected);
+    let unfolded = program.transactions[0].paths(&program.schema, Bounds::default());
+    let paths = unfolded.paths.iter();
+    let ends: Vec<(usize, End)> = paths.map(|p| (p.statements.len(), p.end)).collect();
+    assert_eq!(ends, [(1, End::Abort), (1, End::Abort), (3, End::Commit)]);
+}
+
+#[test]
+fn public_methods_of_a_plain_class_are_transactions() {
+    let source = r#"
+        public class Library {
+            private Connection connection;
+            private static final String BY_ROOM = "select id, books from shelf where room = ?";
+            public void tidy(int room, int more) throws Exception {
+                PreparedStatement stmt = connection.prepareStatement(BY_ROOM);
+                stmt.setInt(1, room);
+                ResultSet rs = stmt.executeQuery();
+                while (rs.next()) {
+                    int id = rs.getInt(1);
+                    int books = rs.getInt("books");
+                    if (books > 10) continue;
+                    stmt = connection.prepareStatement("update shelf set books=? where id=?");
+                    stmt.setInt(1, books + more);
+                    stmt.setInt(2, id);
+                    stmt.executeUpdate();
+                }
+            }
+            public void pay(String name) throws Exception { settle(name, 0); }
+            public void settle(String name, int left) throws Exception {
+                Statement plain = connection.createStatement();
+                plain.executeUpdate("update reader set debt = " + left + " where name = '" + name + "'");
+                connection.commit();
+            }
+        }
+    "#;
+    let program = check(&[source]);
+    assert_eq!(serious(&program), Vec::<String>::new());
+    let names: Vec<&str> = program
+        .transactions
+        .iter()
+        .map(|txn| txn.name.as_str())
+        .collect();
+    assert_eq!(names, ["tidy", "pay"]);
+    let expected = "\
+pay(name text)
+  s1 = update reader set debt = 0 where name = name
+";
+    assert!(printed(&program).ends_with(expected), "{program}");
+    let unfolded = program.transactions[0].paths(&program.schema, Bounds::default());
+    let mut lengths: Vec<usize> = unfolded.paths.iter().map(|p| p.statements.len()).collect();
+    lengths.sort_unstable();
+    assert_eq!(
+        lengths,
+        [1, 2, 2, 2, 3, 3, 3].map(|n: usize| n)[..lengths.len()].to_vec()
+    );
+}
+
+#[test]
+fn branches_that_choose_a_statement_are_followed_apart() {
+    let source = r#"
+        public class Find extends Procedure {
+            public final SQLStmt byId = new SQLStmt("select books from shelf where id = ?");
+            public final SQLStmt byRoom = new SQLStmt("select books from shelf where room = ?");
+            public void run(Connection conn, boolean exact, int what) throws SQLException {
+                SQLStmt chosen;
+                if (exact) { chosen = byId; } else { chosen = byRoom; }
+                try (PreparedStatement stmt = getPreparedStatement(conn, chosen, what)) {
+                    stmt.executeQuery();
+                }
+            }
+        }
+    "#;
+    let program = check(&[source]);
+    let expected = "\
+Find(exact bool, what int)
+  if exact = true
+    ?1 := what
+    s1 = select {books} of shelf where id = ?1 -> (books)
+  else
+    ?1 := what
+    s2 = select {books} of shelf where room = ?1 -> (books)
+";
+    assert_eq!(printed(&program), expected);
+}
+
+#[test]
+fn batches_run_when_they_are_executed() {
+    let source = r#"
+        public class Fill extends Procedure {
+            public final SQLStmt add = new SQLStmt("insert into shelf values (?, ?, 0)");
+            public final SQLStmt tell = new SQLStmt("update reader set loans = 0");
+            public void run(Connection conn, int room, int[] ids) throws SQLException {
+                PreparedStatement batch = getPreparedStatement(conn, add);
+                for (int id : ids) {
+                    batch.setInt(1, id);
+                    batch.setInt(2, room);
+                    batch.addBatch();
+                }
+                getPreparedStatement(conn, tell).executeUpdate();
+                batch.executeBatch();
+            }
+        }
+    "#;
+    let program = check(&[source]);
+    let txn = &program.transactions[0];
+    let unfolded = txn.paths(&program.schema, Bounds::default());
+    let longest = unfolded
+        .paths
+        .iter()
+        .max_by_key(|path| path.statements.len());
+    let longest = longest.expect("there are paths");
+    let printer = program::Printer::of_path(&program.schema, txn, longest);
+    let expected = "\
+  when size(ids) > 0
+  when size(ids) > 1
+  when not (size(ids) > 2)
+  s1 = update reader set loans = 0
+  s2 = insert shelf {id = ids[0], room = room, books = 0}
+  s3 = insert shelf {id = ids[1], room = room, books = 0}
+  commit
+";
+    assert_eq!(printer.path(longest), expected);
+}
+
+#[test]
+fn what_is_not_understood_is_noted() {
+    let source = r#"
+        public class Odd extends Procedure {
+            public final SQLStmt look = new SQLStmt("select books from shelf where id = ?");
+            public void run(Connection conn, int id, String column) throws SQLException {
+                PreparedStatement one = conn.prepareStatement("select " + column + " from shelf");
+                one.executeQuery();
+                PreparedStatement two = getPreparedStatement(conn, look);
+                ResultSet rs = two.executeQuery();
+                rs.next();
+                int books = rs.getInt("bookz");
+                Elsewhere.change(conn, books);
+                PreparedStatement three = conn.prepareStatement("update shelve set books = 1");
+                three.executeUpdate();
+            }
+        }
+    "#;
+    let program = check(&[source]);
+    let notes = serious(&program);
+    let expected = [
+        "Library.java:5:41: `conn.prepareStatement(\"select \" + column + \" from shelf\")`: the SQL text is not known",
+        "Library.java:8:32: `two.executeQuery()`: placeholder 1 is never set",
+        "Library.java:10:29: `rs.getInt(\"bookz\")`: the statement has no such column",
+        "Library.java:11:17: `Elsewhere.change(conn, books)`: what it does to the database is left out",
+        "Library.java:13:17: `three.executeUpdate()`: the statement is left out: no table shelve",
+    ];
+    assert_eq!(notes.len(), expected.len(), "{notes:#?}");
+    for (note, expected) in notes.iter().zip(expected) {
+        assert!(note.starts_with(expected), "{note}");
+    }
+}
+
+#[test]
+fn odd_sources_do_not_crash() {
+    let deep = format!(
+        "class A {{ void f() {{ int x = {}1{}; }} }}",
+        "(".repeat(5000),
+        ")".repeat(5000)
+    );
+    let long = format!(
+        "public class A {{ Connection c; public void f() throws Exception {{ c.prepareStatement({}).execute(); }} }}",
+        vec!["\"a\""; 200].join(" + ")
+    );
+    let again = "public class A { Connection c; public void f() throws Exception { g(); } \
+                 void g() throws Exception { f(); c.createStatement().execute(\"select 1\"); } }";
+    for text in [
+        "",
+        "class",
+        "{{{{",
+        "public class A { public void f( {",
+        &deep,
+        &long,
+        again,
+    ] {
+        let files = [JavaFile {
+            name: "A.java",
+            text,
+        }];
+        let _ = read_java(&files, &schema());
+    }
+}
