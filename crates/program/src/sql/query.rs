@@ -364,7 +364,11 @@ impl Builder<'_> {
         let mut order: Vec<PartId> = Vec::new();
         while !left.is_empty() {
             let keyed = |id: &PartId| self.reached_by_key(*id, conjuncts, &left);
-            let at = left.iter().position(keyed).unwrap_or(0);
+            let at = left.iter().position(keyed).unwrap_or_else(|| {
+                let bound = |at: &usize| self.joined(left[*at], conjuncts, &left).bindings().len();
+                let places = (0..left.len()).rev();
+                places.max_by_key(bound).unwrap_or(0)
+            });
             order.push(left.remove(at));
         }
         order.extend(target);
@@ -372,6 +376,12 @@ impl Builder<'_> {
     }
 
     fn reached_by_key(&self, id: PartId, conjuncts: &[Condition], left: &[PartId]) -> bool {
+        let part = self.joined(id, conjuncts, left);
+        matches!(part.reach(self.schema), Reach::Key(_) | Reach::Unique(_))
+    }
+
+    /// The part with all conjuncts that can be tested once the parts that are not left are known.
+    fn joined(&self, id: PartId, conjuncts: &[Condition], left: &[PartId]) -> Part {
         let mut part = self.parts[id.0 as usize].clone();
         let others = |condition: &Condition| {
             let mut others = left.iter().filter(|other| **other != id);
@@ -380,7 +390,7 @@ impl Builder<'_> {
         for conjunct in conjuncts.iter().filter(|conjunct| !others(conjunct)) {
             part.filter = part.filter.and(conjunct.clone());
         }
-        matches!(part.reach(self.schema), Reach::Key(_) | Reach::Unique(_))
+        part
     }
 
     fn order(&mut self, query: &Query, found: &mut Found) -> Translated<()> {

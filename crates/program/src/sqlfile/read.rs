@@ -6,6 +6,7 @@ use crate::ir::{Parameter, Program, Transaction};
 use crate::place::{Place, ProgramError};
 use crate::schema::{Schema, Type};
 use crate::sql::DdlReader;
+use crate::sql::split::split;
 
 /// Reads a transaction file. Tables come from the create statements in the file, or from a schema
 /// given; the file's own tables count where it has any.
@@ -14,46 +15,29 @@ pub fn read_sql_file(
     file: &str,
     schema: Option<&Schema>,
 ) -> Result<Program, ProgramError> {
-    let mut scanner = Scanner::new(text, file);
     let mut ddl = DdlReader::default();
-    let mut heads = Vec::new();
-    let mut declared = false;
-    // The tables may be declared below the transactions, so bodies are read in a second pass.
-    while !scanner.is_at_end() {
-        if scanner.take("transaction") {
-            heads.push(head(&mut scanner)?);
-            skip_body(&mut scanner)?;
-        } else {
-            let (span, _) = scanner.until(&[";"], "the statement")?;
-            if !DdlReader::is_ddl(span.text) && !is_setting(span.text) {
-                return Err(outside(&span.place, span.text));
-            }
-            declared |= DdlReader::is_ddl(span.text);
-            ddl.read(span.text, &span.place)?;
+    // The tables may be declared below the transactions, so they are read first.
+    for piece in split(text, &Place::new(file, 1, 1)) {
+        if DdlReader::is_ddl(&piece.text) {
+            ddl.read(&piece.text, &piece.place)?;
         }
     }
     let (own, notes) = ddl.finish();
     let mut program = Program {
-        schema: match (declared && !own.tables.is_empty(), schema) {
-            (false, Some(given)) => given.clone(),
+        schema: match schema {
+            Some(given) if own.tables.is_empty() => given.clone(),
             _ => own,
         },
         transactions: Vec::new(),
         notes,
     };
-    if heads.is_empty() {
-        let place = Place::new(file, 1, 1);
-        let advice = "Write `transaction name(a int, b text)`, its statements, and `end;`.";
-        return Err(ProgramError::new(
-            &place,
-            "no transaction in the file",
-            advice,
-        ));
-    }
     let mut scanner = Scanner::new(text, file);
     while !scanner.is_at_end() {
         if !scanner.take("transaction") {
-            scanner.until(&[";"], "the statement")?;
+            let (span, _) = scanner.until(&[";"], "the statement")?;
+            if !DdlReader::is_ddl(span.text) && !is_setting(span.text) {
+                return Err(outside(&span.place, span.text));
+            }
             continue;
         }
         let transaction = head(&mut scanner)?;
@@ -69,6 +53,15 @@ pub fn read_sql_file(
         let (transaction, notes) = body.read()?;
         program.transactions.push(transaction);
         program.notes.extend(notes);
+    }
+    if program.transactions.is_empty() {
+        let place = Place::new(file, 1, 1);
+        let advice = "Write `transaction name(a int, b text)`, its statements, and `end;`.";
+        return Err(ProgramError::new(
+            &place,
+            "no transaction in the file",
+            advice,
+        ));
     }
     Ok(program)
 }
@@ -147,27 +140,4 @@ fn parameter_type(scanner: &mut Scanner<'_>) -> Result<Type, ProgramError> {
             "Types are int, real, text, bool, timestamp, binary, any, or one of these with [].",
         )),
     }
-}
-
-/// Passes a body: up to the `end` of the transaction.
-fn skip_body(scanner: &mut Scanner<'_>) -> Result<(), ProgramError> {
-    let mut open = 1;
-    let what = "the transaction";
-    while open > 0 {
-        let (_, end) = scanner.until(&["end", "if", "loop", "repeat", "case", ";"], what)?;
-        match end.as_str() {
-            "end" => {
-                open -= 1;
-                let _ = scanner.take("if")
-                    || scanner.take("loop")
-                    || scanner.take("repeat")
-                    || scanner.take("case")
-                    || scanner.take("transaction");
-            }
-            ";" => {}
-            _ => open += 1,
-        }
-    }
-    scanner.take(";");
-    Ok(())
 }
