@@ -127,10 +127,16 @@ impl<'a> Resolver<'a> {
                 Expr::List(all) => Expr::integer(all.len() as i64),
                 other => Expr::Size(Box::new(other)),
             },
-            Expr::Call { name, arguments } => Expr::Call {
-                name: name.clone(),
-                arguments: self.list(arguments),
-            },
+            Expr::Call { name, arguments } => {
+                let arguments = self.list(arguments);
+                match name.strip_prefix(FIELD) {
+                    Some(field) if arguments.len() == 1 => fold_field(field, arguments),
+                    _ => Expr::Call {
+                        name: name.clone(),
+                        arguments,
+                    },
+                }
+            }
             Expr::Unknown { id, reads } => Expr::Unknown {
                 id: self.draw(*id),
                 reads: self.list(reads),
@@ -304,6 +310,52 @@ pub fn fold_arithmetic(operator: Operator, left: Expr, right: Expr) -> Expr {
 
 /// The name of the call that stands for a list with one element replaced.
 pub(crate) const STORE: &str = "store";
+
+/// The name of the call that stands for an object: names and values of its fields in turn.
+pub(crate) const OBJECT: &str = "object";
+/// The name of the call that stands for an object with one field replaced.
+pub(crate) const WITH: &str = "with";
+/// What the name of the call for a field begins with.
+pub(crate) const FIELD: &str = "field_";
+
+/// A field of an object, through choices and replaced fields.
+fn fold_field(field: &str, mut arguments: Vec<Expr>) -> Expr {
+    let named = |name: &Expr| *name == Expr::text(field);
+    let Some(mut object) = arguments.pop() else {
+        return Expr::Constant(Value::Null);
+    };
+    loop {
+        match object {
+            Expr::Call { name, arguments } if name == WITH && arguments.len() == 3 => {
+                let mut arguments = arguments.into_iter();
+                match (arguments.next(), arguments.next(), arguments.next()) {
+                    (_, Some(name), Some(value)) if named(&name) => return value,
+                    (Some(inner), _, _) => object = inner,
+                    _ => return Expr::Constant(Value::Null),
+                }
+            }
+            Expr::Call { name, arguments } if name == OBJECT => {
+                let at = arguments.iter().step_by(2).position(named);
+                let value = at.and_then(|at| arguments.into_iter().nth(2 * at + 1));
+                return value.unwrap_or(Expr::Constant(Value::Null));
+            }
+            Expr::If {
+                condition,
+                then,
+                otherwise,
+            } => {
+                let then = fold_field(field, vec![*then]);
+                return choose(*condition, then, fold_field(field, vec![*otherwise]));
+            }
+            object => {
+                return Expr::Call {
+                    name: format!("{FIELD}{field}"),
+                    arguments: vec![object],
+                };
+            }
+        }
+    }
+}
 
 /// The element of a list; through choices, and through stores: at another position, at the same
 /// one, or perhaps at the same one.

@@ -118,8 +118,8 @@ impl<'a> Translator<'a> {
             (Val::Object(a), Val::Object(b)) => {
                 (Val::Object(self.join_objects(*a, *b, yes, no)), None)
             }
-            (Val::Object(_), _) => (one.val.clone(), None),
-            (_, Val::Object(_)) => (two.val.clone(), None),
+            (Val::Object(_), other) if is_nothing(other) => (one.val.clone(), None),
+            (other, Val::Object(_)) if is_nothing(other) => (two.val.clone(), None),
             _ => {
                 // The same variable in both arms, or else one for both.
                 let shared = match (one.variable, two.variable) {
@@ -127,9 +127,12 @@ impl<'a> Translator<'a> {
                     _ => self.variable(name, ty),
                 };
                 for (slot, arm) in [(&one, &mut *yes), (&two, &mut *no)] {
-                    if slot.variable != Some(shared)
-                        && let Some(value) = held(&slot.val)
-                    {
+                    let value = match slot.val {
+                        Val::Object(object) => Some(self.packed(object)),
+                        _ => held(&slot.val),
+                    };
+                    let held = slot.variable == Some(shared) && !matches!(slot.val, Val::Object(_));
+                    if !held && let Some(value) = value {
                         arm.steps.push(Step::Let {
                             variable: shared,
                             value,
@@ -158,6 +161,10 @@ impl<'a> Translator<'a> {
         }
         joined
     }
+}
+
+fn is_nothing(val: &Val) -> bool {
+    matches!(val, Val::Nothing | Val::Expr(Expr::Constant(Value::Null)))
 }
 
 /// The value of a slot, where it is one.

@@ -43,6 +43,14 @@ impl<'a> Translator<'a> {
         if !is_name && let Some(class) = self.index.class(object.text()) {
             return self.class_call(node, class, used);
         }
+        // Whatever gives connections, these are the calls of one.
+        match name {
+            "getConnection" => return Val::Connection,
+            "prepareStatement" | "prepareCall" | "createStatement" => {
+                return self.connection_call(node, name);
+            }
+            _ => {}
+        }
         match self.value(object) {
             Val::Connection => self.connection_call(node, name),
             Val::Prepared(id) => self.prepared_call(node, id, name, used),
@@ -50,6 +58,16 @@ impl<'a> Translator<'a> {
             Val::Rows(id) => self.rows_call(node, id, name),
             Val::List(list) => self.list_call(node, list, name, used),
             Val::Object(id) => self.object_call(node, id, name, used),
+            Val::Expr(_) | Val::Nothing if name.starts_with("execute") => {
+                let advice = "Give the file that prepares it, too.";
+                self.note(
+                    node,
+                    "which statement it executes is not known: left out",
+                    advice,
+                );
+                let arguments = self.arguments(node);
+                self.lost(node, arguments, false)
+            }
             Val::Expr(value) => self.value_call(node, object, value, name, used),
             Val::Nothing => self.other_call(node, object, name, used),
         }

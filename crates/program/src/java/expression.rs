@@ -1,6 +1,7 @@
 //! Java expressions: values and conditions. What an expression does on the way (moving a cursor,
 //! counting up, executing) becomes steps before it is used.
 
+use super::branch::sorted;
 use super::env::{Val, carries_nothing};
 use super::index::combine;
 use super::translate::Translator;
@@ -8,7 +9,7 @@ use super::tree::Node;
 use crate::expr::{Comparison, Condition, Expr, Operator, Value};
 use crate::ir::Step;
 use crate::place::NoteKind;
-use crate::resolve::STORE;
+use crate::resolve::{FIELD, OBJECT, STORE, WITH};
 use crate::schema::Type;
 
 impl<'a> Translator<'a> {
@@ -22,7 +23,21 @@ impl<'a> Translator<'a> {
         match val {
             Val::Expr(value) => value,
             Val::List(variable) => Expr::Variable(variable),
+            Val::Object(object) => self.packed(object),
             _ => self.unknown(Vec::new()),
+        }
+    }
+
+    /// An object as a value, as it is now.
+    pub fn packed(&self, object: super::env::ObjectId) -> Expr {
+        let mut arguments = Vec::new();
+        for (name, variable) in sorted(&self.objects[object.0]) {
+            arguments.push(Expr::text(name));
+            arguments.push(Expr::Variable(variable));
+        }
+        Expr::Call {
+            name: OBJECT.to_string(),
+            arguments,
         }
     }
 
@@ -119,7 +134,7 @@ impl<'a> Translator<'a> {
             }
             Val::Expr(list) if name == "length" => Val::Expr(Expr::Size(Box::new(list))),
             Val::Expr(object) => Val::Expr(Expr::Call {
-                name: format!("field_{name}"),
+                name: format!("{FIELD}{name}"),
                 arguments: vec![object],
             }),
             _ => Val::Expr(self.unknown(Vec::new())),
@@ -160,10 +175,18 @@ impl<'a> Translator<'a> {
                 if object.kind == "this" {
                     return self.assign_field(field.text(), val);
                 }
-                if let Val::Object(object) = self.value(object) {
-                    let variable = self.object_field(object, field.text());
-                    let value = self.expr_of(val);
-                    self.emit(Step::Let { variable, value });
+                let value = self.expr_of(val);
+                match self.value(object) {
+                    Val::Object(object) => {
+                        let variable = self.object_field(object, field.text());
+                        self.emit(Step::Let { variable, value });
+                    }
+                    Val::Expr(before) => {
+                        let arguments = vec![before, Expr::text(field.text()), value];
+                        let name = WITH.to_string();
+                        self.store(object, Val::Expr(Expr::Call { name, arguments }));
+                    }
+                    _ => {}
                 }
             }
             "array_access" => {

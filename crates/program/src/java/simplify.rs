@@ -2,8 +2,11 @@
 //! do nothing. Java computes much that no statement sees.
 
 use crate::expr::{Condition, Expr, VariableId};
-use crate::ir::{Action, OnConflict, Repeat, Statement, Step};
+use crate::ir::{Action, Label, OnConflict, Repeat, Statement, Step};
 use rustc_hash::FxHashSet;
+
+/// Branches are nested no deeper than this to save breaks.
+const STRAIGHTENED_MAX: usize = 30;
 
 /// Removes what has no effect on statements and on conditions around them.
 pub(super) fn simplify(mut steps: Vec<Step>) -> Vec<Step> {
@@ -167,11 +170,7 @@ fn keep(steps: Vec<Step>, live: &FxHashSet<u32>) -> Vec<Step> {
                 }
             }
             Step::Block { label, body } => {
-                let mut body = keep(body, live);
-                // To leave at the end is to go on.
-                while body.last() == Some(&Step::Break(label)) {
-                    body.pop();
-                }
+                let body = straighten(keep(body, live), label, 0);
                 match leaves(&body, label) {
                     true => kept.push(Step::Block { label, body }),
                     false => kept.extend(body),
@@ -181,6 +180,44 @@ fn keep(steps: Vec<Step>, live: &FxHashSet<u32>) -> Vec<Step> {
         }
     }
     kept
+}
+
+/// Steps whose end is the end of a block, without the breaks that only skip to it: what follows a
+/// side of a branch that leaves belongs to the other side.
+fn straighten(steps: Vec<Step>, label: Label, depth: usize) -> Vec<Step> {
+    let mut straight: Vec<Step> = Vec::new();
+    let mut steps = steps.into_iter().peekable();
+    while let Some(step) = steps.next() {
+        match step {
+            Step::Break(found) if found == label => break,
+            Step::If {
+                condition,
+                mut then,
+                mut otherwise,
+                place,
+            } if depth < STRAIGHTENED_MAX => {
+                let leaves = |side: &[Step]| side.last() == Some(&Step::Break(label));
+                match (leaves(&then), leaves(&otherwise)) {
+                    (true, true) => steps.by_ref().for_each(drop),
+                    (true, false) => otherwise.extend(steps.by_ref()),
+                    (false, true) => then.extend(steps.by_ref()),
+                    (false, false) => {}
+                }
+                if steps.peek().is_none() {
+                    then = straighten(then, label, depth + 1);
+                    otherwise = straighten(otherwise, label, depth + 1);
+                }
+                straight.push(Step::If {
+                    condition,
+                    then,
+                    otherwise,
+                    place,
+                });
+            }
+            other => straight.push(other),
+        }
+    }
+    straight
 }
 
 /// Whether a loop only moves through rows nobody looks at.
@@ -212,7 +249,7 @@ fn draws(repeat: &Repeat, body: &[Step]) -> Option<Vec<Step>> {
     all.then(|| before.clone())
 }
 
-fn leaves(steps: &[Step], label: crate::ir::Label) -> bool {
+fn leaves(steps: &[Step], label: Label) -> bool {
     let mut waiting: Vec<&Step> = steps.iter().collect();
     while let Some(step) = waiting.pop() {
         if *step == Step::Break(label) {

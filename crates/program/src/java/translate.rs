@@ -17,6 +17,8 @@ use std::collections::BTreeMap;
 
 /// A transaction that grows beyond this is followed no further.
 const STEPS_MAX: usize = 20_000;
+/// So are statements that are nested deeper, through calls and through what comes after branches.
+const DEPTH_MAX: usize = 150;
 
 /// A prepared statement: its text and the variables that hold its arguments.
 #[derive(Clone, Debug, Default)]
@@ -72,6 +74,7 @@ pub(super) struct Translator<'a> {
     pub unknown_next: u32,
     pub label_next: u32,
     pub step_count: usize,
+    pub depth: usize,
     /// Whether following ended here (return, throw, break).
     pub ended: bool,
     /// How many statements there were at a commit in the middle, and where.
@@ -96,6 +99,7 @@ impl<'a> Translator<'a> {
             unknown_next: 0,
             label_next: 0,
             step_count: 0,
+            depth: 0,
             ended: false,
             commits: Vec::new(),
         }
@@ -222,7 +226,7 @@ impl<'a> Translator<'a> {
             if self.ended {
                 return false;
             }
-            if self.step_count > STEPS_MAX {
+            if self.step_count > STEPS_MAX || self.depth > DEPTH_MAX {
                 let advice = "Split the method.";
                 self.note(node, "too large: the rest is left out", advice);
                 self.ended = true;
@@ -232,7 +236,10 @@ impl<'a> Translator<'a> {
                 rest: &nodes[at + 1..],
                 outer,
             };
-            if self.statement(node, &chain) {
+            self.depth += 1;
+            let consumed = self.statement(node, &chain);
+            self.depth -= 1;
+            if consumed {
                 return true;
             }
         }
@@ -305,6 +312,10 @@ impl<'a> Translator<'a> {
             let array = declared.child("dimensions").is_some();
             let ty = if array { Type::List } else { type_of(java) };
             let val = declared.child("value").map(|value| self.value(value));
+            let val = match java {
+                "Connection" => Some(Val::Connection),
+                _ => val,
+            };
             self.declare(declared.name(), ty, val.unwrap_or(Val::Nothing));
         }
     }
