@@ -95,10 +95,7 @@ impl<'a> Resolver<'a> {
                 },
                 None => self.fresh(Vec::new()),
             },
-            Expr::RowCount(statement) => match self.bindings.instances.get(&statement.0) {
-                Some(instance) => Expr::RowCount(instance.position),
-                None => self.fresh(Vec::new()),
-            },
+            Expr::RowCount(statement) => self.row_count(*statement),
             Expr::Arithmetic {
                 operator,
                 left,
@@ -142,6 +139,13 @@ impl<'a> Resolver<'a> {
                 reads: self.list(reads),
             },
             Expr::Constant(_) | Expr::Parameter(_) | Expr::Column { .. } => expr.clone(),
+        }
+    }
+
+    fn row_count(&mut self, statement: StatementId) -> Expr {
+        match self.bindings.instances.get(&statement.0) {
+            Some(instance) => Expr::RowCount(instance.position),
+            None => self.fresh(Vec::new()),
         }
     }
 

@@ -251,6 +251,8 @@ fn what_is_not_understood_is_noted() {
                 Elsewhere.change(conn, books);
                 PreparedStatement three = conn.prepareStatement("update shelve set books = 1");
                 three.executeUpdate();
+                PreparedStatement four = conn.prepareStatement("update shelf set bokks = 1");
+                four.executeUpdate();
             }
         }
     "#;
@@ -262,11 +264,126 @@ fn what_is_not_understood_is_noted() {
         "Library.java:10:29: `rs.getInt(\"bookz\")`: the statement has no such column",
         "Library.java:11:17: `Elsewhere.change(conn, books)`: what it does to the database is left out",
         "Library.java:13:17: `three.executeUpdate()`: the statement is left out: no table shelve",
+        "Library.java:15:17: `update shelf set bokks = 1`: no column bokks in shelf",
     ];
     assert_eq!(notes.len(), expected.len(), "{notes:#?}");
     for (note, expected) in notes.iter().zip(expected) {
         assert!(note.starts_with(expected), "{note}");
     }
+}
+
+#[test]
+fn methods_of_other_classes_are_followed_and_are_no_transactions() {
+    let desk = r#"
+        public class Desk {
+            private final Shelves shelves = new Shelves();
+            private DataSource source;
+            public void move(int from, int to) throws SQLException {
+                try (Connection conn = source.getConnection()) {
+                    conn.setAutoCommit(false);
+                    conn.setTransactionIsolation(Connection.TRANSACTION_REPEATABLE_READ);
+                    int had = shelves.count(conn, from);
+                    if (had < 1) {
+                        conn.rollback();
+                        return;
+                    }
+                    shelves.add(conn, from, -1);
+                    shelves.add(conn, to, 1);
+                    conn.commit();
+                }
+            }
+        }
+    "#;
+    let shelves = r#"
+        public class Shelves {
+            private PreparedStatement adding = null;
+            public int count(Connection conn, int id) throws SQLException {
+                PreparedStatement stmt = conn.prepareStatement("select books from shelf where id = ?");
+                stmt.setInt(1, id);
+                ResultSet rs = stmt.executeQuery();
+                return rs.next() ? rs.getInt(1) : 0;
+            }
+            public void add(Connection conn, int id, int more) throws SQLException {
+                if (adding == null) {
+                    adding = conn.prepareStatement("update shelf set books = books + ? where id = ?");
+                }
+                adding.setInt(1, more);
+                adding.setInt(2, id);
+                adding.executeUpdate();
+            }
+        }
+    "#;
+    let program = check(&[desk, shelves]);
+    assert_eq!(serious(&program), Vec::<String>::new());
+    let expected = "\
+move(from int, to int)
+  ?1 := from
+  s1 = select {books} of shelf where id = ?1 -> (books)
+  advance s1
+  count() := (row s1[*] ? s1[*].books : 0)
+  had := count()
+  if had < 1
+    abort
+  ?1 := -1
+  ?2 := from
+  s2 = update shelf set books = (books + ?1) where id = ?2
+  ?1 := 1
+  ?2 := to
+  s3 = update shelf set books = (books + ?1) where id = ?2
+";
+    assert_eq!(printed(&program), expected);
+    let level = program.transactions[0].level.as_deref();
+    assert_eq!(level, Some("repeatable read"));
+}
+
+#[test]
+fn objects_keep_their_fields_through_branches_and_lists() {
+    let source = r#"
+        public class Fine extends Procedure {
+            public final SQLStmt all = new SQLStmt("select name, debt from reader where loans > ?");
+            public final SQLStmt one = new SQLStmt("select name, debt from reader where name = ?");
+            public final SQLStmt set = new SQLStmt("update reader set debt = ? where name = ?");
+            public void run(Connection conn, String name, int loans) throws SQLException {
+                Reader r;
+                if (name == null) { r = first(conn, loans); } else { r = byName(conn, name); }
+                r.debt += 5;
+                getPreparedStatement(conn, set, r.debt, r.name).executeUpdate();
+            }
+            private Reader first(Connection conn, int loans) throws SQLException {
+                List<Reader> found = new ArrayList<>();
+                ResultSet rs = getPreparedStatement(conn, all, loans).executeQuery();
+                while (rs.next()) { found.add(read(rs)); }
+                if (found.isEmpty()) throw new UserAbortException("none");
+                return found.get(found.size() / 2);
+            }
+            private Reader byName(Connection conn, String name) throws SQLException {
+                ResultSet rs = getPreparedStatement(conn, one, name).executeQuery();
+                if (!rs.next()) throw new UserAbortException("none");
+                return read(rs);
+            }
+            private Reader read(ResultSet rs) throws SQLException {
+                Reader r = new Reader();
+                r.name = rs.getString("name");
+                r.debt = rs.getInt("debt");
+                return r;
+            }
+        }
+    "#;
+    let program = check(&[source]);
+    let txn = &program.transactions[0];
+    let mut updates = Vec::new();
+    for path in txn.paths(&program.schema, Bounds::default()).paths {
+        if let Some(last) = path.statements.last().filter(|last| last.is_write()) {
+            let printer = program::Printer::of_path(&program.schema, txn, &path);
+            updates.push(printer.statement(last));
+        }
+    }
+    let expected = [
+        "s2 = update reader set debt = (s1[0].debt + 5) where name = s1[0].name",
+        "s2 = update reader set debt = (s1[1].debt + 5) where name = s1[1].name",
+        "s2 = update reader set debt = (s1[0].debt + 5) where name = s1[0].name",
+    ];
+    assert_eq!(updates, expected, "{program}");
 }
 
 #[test]

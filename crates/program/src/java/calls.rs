@@ -376,7 +376,8 @@ impl<'a> Translator<'a> {
     /// A method of something that is not followed: a library's class, a logger, another object.
     fn other_call(&mut self, node: &'a Node, object: &'a Node, name: &'a str, used: bool) -> Val {
         let arguments = self.arguments(node);
-        if arguments.contains(&Val::Connection) {
+        let known = self.only_method(name, arguments.len()).is_some();
+        if arguments.contains(&Val::Connection) || known {
             return self.foreign(node, name, arguments, used);
         }
         let data = self.exprs(arguments);
@@ -398,23 +399,28 @@ impl<'a> Translator<'a> {
 
     /// A method of another object that gets the connection: followed if only one class has it.
     fn foreign(&mut self, node: &'a Node, name: &str, arguments: Vec<Val>, used: bool) -> Val {
+        match self.only_method(name, arguments.len()) {
+            Some((class, method)) => self.follow(node, class, method, arguments),
+            None => self.lost(node, arguments, used),
+        }
+    }
+
+    /// The method of that name and number of parameters that executes SQL, if there is one only.
+    fn only_method(&self, name: &str, arguments: usize) -> Option<(usize, &'a Node)> {
         let index = self.index;
         let mut found = None;
         for (at, class) in index.classes.iter().enumerate() {
             for method in &class.methods {
-                let fits = method.name() == name && parameters(method).len() == arguments.len();
+                let fits = method.name() == name && parameters(method).len() == arguments;
                 if fits && executes(method) {
                     match found {
                         None => found = Some((at, *method)),
-                        Some(_) => return self.lost(node, arguments, used),
+                        Some(_) => return None,
                     }
                 }
             }
         }
-        match found {
-            Some((class, method)) => self.follow(node, class, method, arguments),
-            None => self.lost(node, arguments, used),
-        }
+        found
     }
 
     /// The parameters of a transaction's method as those of the transaction.

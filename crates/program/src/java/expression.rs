@@ -100,6 +100,10 @@ impl<'a> Translator<'a> {
             .map(|(_, field)| field.ty);
         match ty {
             Some("Connection") => Val::Connection,
+            // Prepared where it is first used.
+            Some("PreparedStatement" | "Statement" | "ResultSet" | "CallableStatement") => {
+                Val::Expr(Expr::Constant(Value::Null))
+            }
             Some(ty) if carries_nothing(ty) => Val::Nothing,
             Some(ty) => {
                 let variable = self.variable(name, super::env::type_of(ty));
@@ -574,7 +578,11 @@ fn null_test(comparison: Comparison, one: &Val, two: &Val) -> Option<Condition> 
     let tested = match (one == &null, two == &null) {
         (false, true) => one,
         (true, false) => two,
-        _ => return None,
+        (true, true) => match comparison {
+            Comparison::Equal => return Some(Condition::True),
+            _ => return Some(Condition::False),
+        },
+        (false, false) => return None,
     };
     let is_null = match tested {
         Val::Expr(value) => Condition::IsNull(value.clone()),

@@ -21,6 +21,10 @@ struct Bound<'b> {
 }
 
 impl Arguments for Bound<'_> {
+    fn is_lenient(&self) -> bool {
+        true
+    }
+
     fn value(&mut self, placeholder: &Placeholder) -> Option<Expr> {
         let at = match placeholder {
             Placeholder::Nth(at) | Placeholder::Numbered(at) => at + 1,
@@ -62,6 +66,12 @@ impl<'a> Translator<'a> {
                 let place = node.place();
                 self.emit(Step::Abort { place });
                 self.ended = true;
+                Val::Nothing
+            }
+            "setTransactionIsolation" => {
+                let level = self.nth(node, 0).map_or("", Node::text);
+                let level = level.rsplit("TRANSACTION_").next().unwrap_or(level);
+                self.level = Some(level.to_ascii_lowercase().replace('_', " "));
                 Val::Nothing
             }
             "commit" => {

@@ -19,7 +19,7 @@ mod tree;
 use crate::ir::{Program, Step, Transaction};
 use crate::place::{Note, NoteKind, Place, ProgramError};
 use crate::schema::Schema;
-use index::{Class, Index, parameters};
+use index::{Index, parameters};
 use translate::{Frame, Translator, executes};
 use tree::Node;
 
@@ -102,6 +102,13 @@ fn transactions<'a>(index: &Index<'a>) -> Vec<(usize, &'a Node, String)> {
             }
         }
     }
+    if found.is_empty() {
+        // All call each other, or only main does anything: take every method with SQL of its own.
+        for (at, class) in index.classes.iter().enumerate() {
+            let methods = class.methods.iter().filter(|method| executes(method));
+            found.extend(methods.map(|method| (at, *method, method.name().to_string())));
+        }
+    }
     let names: Vec<String> = found.iter().map(|(_, _, name)| name.clone()).collect();
     for (class, _, name) in &mut found {
         if names.iter().filter(|other| *other == name).count() > 1 {
@@ -111,42 +118,50 @@ fn transactions<'a>(index: &Index<'a>) -> Vec<(usize, &'a Node, String)> {
     found
 }
 
-/// A public method that executes SQL and that no other method of its class calls.
+/// A public method that executes SQL and that no other method calls.
 fn is_entry(index: &Index<'_>, class: usize, method: &Node) -> bool {
     let modifiers = method.of_kind("modifiers").next().map_or("", Node::text);
     let hidden = modifiers.contains("private") || modifiers.contains("protected");
-    let name = method.name();
-    if hidden || name == "main" || method.child("body").is_none() {
+    if hidden || method.name() == "main" || method.child("body").is_none() {
         return false;
     }
-    let owner = &index.classes[class];
-    reaches_sql(owner, method, 0) && !is_called(owner, method)
+    reaches_sql(index, class, method, 0) && !is_called(index, method)
 }
 
-fn is_called(owner: &Class<'_>, wanted: &Node) -> bool {
-    let calls = |method: &Node| !std::ptr::eq(method, wanted) && calls(method, wanted.name());
-    owner.methods.iter().any(|method| calls(method))
+fn is_called(index: &Index<'_>, wanted: &Node) -> bool {
+    let methods = index.classes.iter().flat_map(|class| &class.methods);
+    let mut others =
+        methods.filter(|method| !std::ptr::eq(**method, wanted) && method.name() != "main");
+    others.any(|method| calls(method, wanted))
 }
 
-fn calls(method: &Node, name: &str) -> bool {
+/// Whether a method calls one of that name and number of parameters.
+fn calls(method: &Node, wanted: &Node) -> bool {
+    let count = parameters(wanted).len();
     let is_call = |node: &&Node| {
-        let own = node
-            .child("object")
-            .is_none_or(|object| object.kind == "this");
-        node.kind == "method_invocation" && own && node.name() == name
+        let arguments = node.child("arguments").map_or(0, |all| all.children.len());
+        node.kind == "method_invocation" && node.name() == wanted.name() && arguments == count
     };
     method.all().iter().any(is_call)
 }
 
-fn reaches_sql(owner: &Class<'_>, method: &Node, depth: usize) -> bool {
+fn reaches_sql(index: &Index<'_>, class: usize, method: &Node, depth: usize) -> bool {
     if executes(method) {
         return true;
     }
-    let others = owner.methods.iter();
-    depth < 4
-        && others
-            .filter(|other| !std::ptr::eq(**other, method) && calls(method, other.name()))
-            .any(|other| reaches_sql(owner, other, depth + 1))
+    if depth > 3 {
+        return false;
+    }
+    // Its own class first: most calls stay there.
+    let own = index.classes[class]
+        .methods
+        .iter()
+        .map(|method| (class, method));
+    let all = index.classes.iter().enumerate();
+    let foreign = all.flat_map(|(at, class)| class.methods.iter().map(move |method| (at, method)));
+    own.chain(foreign)
+        .filter(|(_, other)| !std::ptr::eq(**other, method) && calls(method, other))
+        .any(|(at, other)| reaches_sql(index, at, other, depth + 1))
 }
 
 fn transaction<'a>(
@@ -184,5 +199,6 @@ fn transaction<'a>(
     let steps = vec![Step::Block { label, body: steps }];
     transaction.body = simplify::simplify(steps);
     transaction.variables = translator.variables;
+    transaction.level = translator.level;
     (transaction, translator.notes)
 }

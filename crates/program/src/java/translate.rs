@@ -74,6 +74,8 @@ pub(super) struct Translator<'a> {
     pub unknown_next: u32,
     pub label_next: u32,
     pub step_count: usize,
+    /// The level the source asks for.
+    pub level: Option<String>,
     pub depth: usize,
     /// Whether following ended here (return, throw, break).
     pub ended: bool,
@@ -99,6 +101,7 @@ impl<'a> Translator<'a> {
             unknown_next: 0,
             label_next: 0,
             step_count: 0,
+            level: None,
             depth: 0,
             ended: false,
             commits: Vec::new(),

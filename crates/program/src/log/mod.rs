@@ -107,6 +107,10 @@ struct Given {
 }
 
 impl Arguments for Given {
+    fn is_lenient(&self) -> bool {
+        true
+    }
+
     fn value(&mut self, placeholder: &Placeholder) -> Option<Expr> {
         match placeholder {
             Placeholder::Numbered(at) => Some(Expr::Parameter(ParameterId(*at as u32))),

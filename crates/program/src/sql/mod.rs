@@ -40,6 +40,12 @@ pub trait Arguments {
         None
     }
 
+    /// Whether a statement with a column that is not there is read all the same, with a note.
+    /// Sources that run are like that: the schema at hand may be another one.
+    fn is_lenient(&self) -> bool {
+        false
+    }
+
     /// An unknown that is not used yet.
     fn unknown(&mut self, reads: Vec<Expr>) -> Expr;
 }

@@ -99,6 +99,24 @@ impl<'a> Builder<'a> {
         });
     }
 
+    /// What becomes of a name that is not there: an error, or a note.
+    pub fn missing(&mut self, error: ProgramError) -> Result<(), ProgramError> {
+        if !self.arguments.is_lenient() {
+            return Err(error);
+        }
+        let note = Note {
+            place: error.place,
+            text: shorten(self.sql, 60),
+            assumed: error.problem,
+            advice: error.advice,
+            kind: NoteKind::Statement,
+        };
+        if !self.notes.contains(&note) {
+            self.notes.push(note);
+        }
+        Ok(())
+    }
+
     /// Goes one level down; the caller comes up again by [`Builder::leave`].
     pub fn enter(&mut self) -> Result<(), ProgramError> {
         self.depth += 1;

@@ -29,11 +29,7 @@ impl Builder<'_> {
         use ast::Expr as E;
         match expr {
             E::Identifier(name) => self.identifier(name),
-            E::CompoundIdentifier(names) => match names.as_slice() {
-                [.., of, name] => self.column(Some(&of.value), &name.value),
-                [name] => self.column(None, &name.value),
-                [] => Err(self.unsupported("an empty name")),
-            },
+            E::CompoundIdentifier(names) => self.qualified(names),
             E::Value(value) => self.constant(&value.value),
             E::TypedString(typed) => self.constant(&typed.value.value),
             E::Nested(inner) | E::Cast { expr: inner, .. } | E::Collate { expr: inner, .. } => {
@@ -94,6 +90,18 @@ impl Builder<'_> {
         }
     }
 
+    fn qualified(&mut self, names: &[ast::Ident]) -> Translated<Expr> {
+        let found = match names {
+            [.., of, name] => self.column(Some(&of.value), &name.value),
+            [name] => self.column(None, &name.value),
+            [] => Err(self.unsupported("an empty name")),
+        };
+        found.or_else(|error| {
+            self.missing(error)?;
+            Ok(self.arguments.unknown(Vec::new()))
+        })
+    }
+
     /// A truth value where a value is expected: what it was computed from is kept.
     fn as_value(&mut self, expr: &ast::Expr) -> Translated<Expr> {
         let condition = self.condition(expr)?;
@@ -111,7 +119,14 @@ impl Builder<'_> {
             (Some('"'), Err(_)) => Ok(Expr::text(name.value.clone())),
             (None, Err(_)) if is_clock(&name.value) => Ok(self.arguments.unknown(Vec::new())),
             (None, Err(_)) if name.value.starts_with('@') => Ok(self.arguments.unknown(Vec::new())),
-            (None, Err(_)) => self.arguments.word(&name.value).map_or(found, Ok),
+            (None, Err(_)) => match (self.arguments.word(&name.value), found) {
+                (Some(value), _) => Ok(value),
+                (None, Err(error)) => {
+                    self.missing(error)?;
+                    Ok(self.arguments.unknown(Vec::new()))
+                }
+                (None, found) => found,
+            },
             _ => found,
         }
     }

@@ -98,9 +98,11 @@ impl Builder<'_> {
         let mut rows: Vec<Vec<Set>> = Vec::new();
         let mut from_select = false;
         self.scopes.push(Scope::default());
-        let rows_of = |columns: &[ColumnId], values: Vec<Expr>| -> Vec<Set> {
+        let rows_of = |columns: &[Option<ColumnId>], values: Vec<Expr>| -> Vec<Set> {
             let pairs = columns.iter().copied().zip(values);
-            pairs.map(|(column, value)| Set { column, value }).collect()
+            pairs
+                .filter_map(|(column, value)| column.map(|column| Set { column, value }))
+                .collect()
         };
         match insert.source.as_deref() {
             Some(query) => match &*query.body {
@@ -141,19 +143,34 @@ impl Builder<'_> {
         &mut self,
         insert: &ast::Insert,
         table: TableId,
-    ) -> Translated<Vec<ColumnId>> {
+    ) -> Translated<Vec<Option<ColumnId>>> {
+        // A column that is not there keeps its place among the values.
         if insert.columns.is_empty() {
-            return Ok(self.schema.table(table).column_ids().collect());
+            return Ok(self.schema.table(table).column_ids().map(Some).collect());
         }
-        let names = insert.columns.iter().map(object_name);
-        names.map(|name| self.target(table, &name)).collect()
+        let mut columns = Vec::new();
+        for name in insert.columns.iter().map(object_name) {
+            columns.push(match self.target(table, &name) {
+                Ok(column) => Some(column),
+                Err(error) => {
+                    self.missing(error)?;
+                    None
+                }
+            });
+        }
+        Ok(columns)
     }
 
     /// The values of one row; `default` is left out of the row by being the column itself.
-    fn row_values(&mut self, row: &[ast::Expr], columns: &[ColumnId]) -> Translated<Vec<Expr>> {
+    fn row_values(
+        &mut self,
+        row: &[ast::Expr],
+        columns: &[Option<ColumnId>],
+    ) -> Translated<Vec<Expr>> {
         if row.len() > columns.len() {
             let problem = format!("{} values for {} columns", row.len(), columns.len());
-            return Err(self.error(problem, "Name the columns, or drop values."));
+            let error = self.error(problem, "Name the columns, or drop values.");
+            self.missing(error)?;
         }
         let mut values = Vec::new();
         for value in row {
@@ -244,10 +261,14 @@ impl Builder<'_> {
 
     fn assignment(&mut self, assignment: &Assignment, table: TableId) -> Translated<Vec<Set>> {
         match &assignment.target {
-            AssignmentTarget::ColumnName(name) => Ok(vec![Set {
-                column: self.target(table, &object_name(name))?,
-                value: self.expr(&assignment.value)?,
-            }]),
+            AssignmentTarget::ColumnName(name) => {
+                let column = self.target(table, &object_name(name));
+                let value = self.expr(&assignment.value)?;
+                match column {
+                    Ok(column) => Ok(vec![Set { column, value }]),
+                    Err(error) => self.missing(error).map(|()| Vec::new()),
+                }
+            }
             AssignmentTarget::Tuple(names) => {
                 let value = self.expr(&assignment.value)?;
                 let mut sets = Vec::new();
