@@ -165,3 +165,44 @@ fn mistakes_are_explained_where_they_are() {
         assert!(error.starts_with("bank.sql:"), "{error}");
     }
 }
+
+#[test]
+fn cut_files_are_refused_without_a_crash() {
+    let whole = format!(
+        "{TABLES}transaction t(a int, é text[])
+           -- a comment; with 'signs'
+           select bal, 'x;''y' into :old, :z from accounts where id = :a and name in (:é, $1);
+           if not found or (:old + 1 > 3) then abort; elsif :old is null then rollback; else
+             for r in select o, n from lines l join accounts b on b.id = l.item loop
+               update lines set item = case when :r.n > 2 then 1 else item end where o = :r.o;
+             end loop;
+           end if;
+         end;"
+    );
+    assert!(read_sql_file(&whole, "t.sql", None).is_ok());
+    for (end, _) in whole.char_indices() {
+        let _ = read_sql_file(&whole[..end], "t.sql", None);
+        let _ = read_sql_file(&whole[end..], "t.sql", None);
+        let _ = program::read_log(&whole[..end], "t.log", None);
+    }
+    let deep = format!(
+        "{TABLES}transaction t(a int) {} end;",
+        "if :a = 1 then ".repeat(5000)
+    );
+    assert!(error_of(&deep).contains("nested more than"));
+    let long = format!(
+        "{TABLES}transaction t(a int) let x = {}1; end;",
+        "1 + ".repeat(1000)
+    );
+    assert!(error_of(&long).contains("nested more than"));
+    let huge = format!(
+        "{TABLES}transaction t(a int) let x = {}1; end;",
+        "1 + ".repeat(100_000)
+    );
+    assert!(error_of(&huge).contains("too long"));
+    let many = format!(
+        "{TABLES}transaction t(a int) select bal from accounts where {} id = 1; end;",
+        "id = 1 or ".repeat(600)
+    );
+    check(&many);
+}

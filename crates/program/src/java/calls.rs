@@ -33,9 +33,19 @@ impl<'a> Translator<'a> {
         }
         let name = node.name();
         let object = match node.child("object") {
-            None => return self.own_call(node, name, used),
-            Some(object) if matches!(object.kind, "this" | "super") => {
-                return self.own_call(node, name, used);
+            None => return self.own_call(node, self.class(), name, used),
+            Some(object) if object.kind == "this" => {
+                return self.own_call(node, self.class(), name, used);
+            }
+            Some(object) if object.kind == "super" => {
+                let above = self.index.ancestry(self.class()).get(1).copied();
+                return match above {
+                    Some(class) => self.own_call(node, class, name, used),
+                    None => {
+                        let arguments = self.arguments(node);
+                        self.lost(node, arguments, used)
+                    }
+                };
             }
             Some(object) => object,
         };
@@ -73,13 +83,13 @@ impl<'a> Translator<'a> {
         }
     }
 
-    /// A method of the class at hand.
-    fn own_call(&mut self, node: &'a Node, name: &'a str, used: bool) -> Val {
+    /// A method of the class at hand, or of the one above.
+    fn own_call(&mut self, node: &'a Node, class: usize, name: &'a str, used: bool) -> Val {
         if name.starts_with("getPreparedStatement") {
             return self.bench_prepared(node, name);
         }
         let count = node.child("arguments").map_or(0, |all| all.children.len());
-        match self.index.method(self.class(), name, count) {
+        match self.index.method(class, name, count) {
             Some((class, method)) if worth_following(method) => {
                 let arguments = self.arguments(node);
                 self.follow(node, class, method, arguments)
@@ -96,7 +106,7 @@ impl<'a> Translator<'a> {
         let found = self.index.method(class, node.name(), count);
         let arguments = self.arguments(node);
         match found {
-            Some((class, method)) if executes(method) => {
+            Some((class, method)) if reaches_database(method) => {
                 self.follow(node, class, method, arguments)
             }
             _ => self.lost(node, arguments, used),

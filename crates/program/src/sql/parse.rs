@@ -42,6 +42,9 @@ pub(super) fn parse(sql: &str, place: &Place) -> Result<Statement, ProgramError>
             .and_then(|mut parser| parser.parse_statements());
         match parsed {
             Ok(mut statements) if statements.len() == 1 => return Ok(statements.remove(0)),
+            Ok(statements) if statements.is_empty() => {
+                return Err(ProgramError::new(place, "the statement is empty", ""));
+            }
             Ok(statements) => {
                 let problem = format!("{} statements where one is expected", statements.len());
                 return Err(ProgramError::new(place, problem, "Separate them by `;`."));
