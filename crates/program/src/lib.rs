@@ -10,6 +10,7 @@ mod place;
 mod print;
 mod resolve;
 mod schema;
+mod sources;
 mod sql;
 mod sqlfile;
 
@@ -29,5 +30,6 @@ pub use place::{Note, NoteKind, Place, ProgramError, shorten};
 pub use print::Printer;
 pub use resolve::fold_arithmetic;
 pub use schema::{Column, ColumnId, ForeignKey, Schema, Table, TableId, Type, bare_name};
+pub use sources::{SourceFile, read_sources};
 pub use sql::{Arguments, DdlReader, Placeholder, Sql, read_sql, schema_of};
 pub use sqlfile::read_sql_file;

@@ -61,7 +61,14 @@ impl<'a> Translator<'a> {
             }
             _ => {}
         }
-        match self.value(object) {
+        let receiver = self.value(object);
+        if matches!(receiver, Val::Nothing | Val::Expr(_))
+            && is_template(name)
+            && let Some(val) = self.template_call(node)
+        {
+            return val;
+        }
+        match receiver {
             Val::Connection => self.connection_call(node, name),
             Val::Prepared(id) => self.prepared_call(node, id, name, used),
             Val::Statement => self.statement_call(node, name),
@@ -462,6 +469,11 @@ impl<'a> Translator<'a> {
         }
         found
     }
+}
+
+/// Methods of templates (as Spring's) that take SQL and its arguments.
+fn is_template(name: &str) -> bool {
+    name == "update" || name.starts_with("query") || name == "createNativeQuery"
 }
 
 /// Methods with SQL are followed, and others where that is cheap.

@@ -1,11 +1,10 @@
 //! Calls of JDBC: preparing, binding, executing, and walking through rows.
 
 use super::env::{PreparedId, Val};
-use super::expression::truth;
 use super::translate::{Prepared, Translator};
 use super::tree::Node;
-use crate::expr::{Comparison, Condition, Expr, PartId, Row, StatementId, UnknownId};
-use crate::ir::{Action, Output, Repeat, Statement, Step};
+use crate::expr::{Expr, PartId, Row, StatementId, UnknownId};
+use crate::ir::{Action, Output, Statement, Step};
 use crate::place::shorten;
 use crate::schema::Type;
 use crate::sql::{Arguments, Placeholder, Sql, read_sql};
@@ -50,7 +49,7 @@ impl Arguments for Bound<'_> {
 }
 
 impl<'a> Translator<'a> {
-    fn nth<'n>(&self, node: &'n Node, at: usize) -> Option<&'n Node> {
+    pub fn nth<'n>(&self, node: &'n Node, at: usize) -> Option<&'n Node> {
         node.child("arguments").and_then(|all| all.children.get(at))
     }
 
@@ -130,58 +129,6 @@ impl<'a> Translator<'a> {
             }
         }
         val
-    }
-
-    /// `STATEMENTS[i]` of a constant array: the texts and which one.
-    fn choices(&mut self, node: &'a Node) -> Option<(Expr, Vec<String>)> {
-        let (array, index) = (node.child("array")?, node.child("index")?);
-        let texts = self.index.constant_list(self.class(), array)?;
-        let texts = texts.into_iter().map(|text| match text {
-            crate::expr::Value::Text(text) => Some(text),
-            _ => None,
-        });
-        let texts: Option<Vec<String>> = texts.collect();
-        let index = self.value(index);
-        Some((self.expr_of(index), texts?))
-    }
-
-    /// Executes one of several statements, by a chain of branches; the number of rows it changed.
-    fn execute_choice(
-        &mut self,
-        node: &'a Node,
-        id: PreparedId,
-        which: Expr,
-        texts: Vec<String>,
-    ) -> Val {
-        let changed = self.variable("changed", Type::Integer);
-        let mut arms = Vec::new();
-        for (at, text) in texts.into_iter().enumerate() {
-            self.prepared[id.0].sql = Some(text);
-            let steps = self.apart(|this| {
-                if let Some(statement) = this.execute(node, id) {
-                    let value = Expr::RowCount(statement);
-                    let variable = changed;
-                    this.emit(Step::Let { variable, value });
-                }
-            });
-            let at = Expr::integer(at as i64);
-            arms.push((
-                Condition::compare(Comparison::Equal, which.clone(), at),
-                steps,
-            ));
-        }
-        let place = node.place();
-        let chain = |otherwise: Vec<Step>, (condition, then)| {
-            vec![Step::If {
-                condition,
-                then,
-                otherwise,
-                place: place.clone(),
-            }]
-        };
-        let steps = arms.into_iter().rev().fold(Vec::new(), chain);
-        steps.into_iter().for_each(|step| self.emit(step));
-        Val::Expr(Expr::Variable(changed))
     }
 
     fn set(&mut self, id: PreparedId, at: usize, value: Expr) {
@@ -284,13 +231,13 @@ impl<'a> Translator<'a> {
             .collect()
     }
 
-    fn execute(&mut self, node: &'a Node, id: PreparedId) -> Option<StatementId> {
+    pub fn execute(&mut self, node: &'a Node, id: PreparedId) -> Option<StatementId> {
         let given = self.given(id);
         self.execute_with(node, id, &given)
     }
 
     /// Executes a prepared statement with these arguments.
-    fn execute_with(
+    pub fn execute_with(
         &mut self,
         node: &'a Node,
         id: PreparedId,
@@ -381,81 +328,6 @@ impl<'a> Translator<'a> {
         }
     }
 
-    /// A batch keeps the arguments in lists.
-    fn add_batch(&mut self, id: PreparedId) -> Val {
-        let prepared = self.prepared[id.0].clone();
-        for (at, variable) in &prepared.batches {
-            let value = match prepared.arguments.get(at) {
-                Some(argument) => Expr::Variable(*argument),
-                None => match prepared.anywhere {
-                    Some(anywhere) => self.unknown(vec![Expr::Variable(anywhere)]),
-                    None => Expr::Constant(crate::expr::Value::Null),
-                },
-            };
-            self.emit(Step::Push {
-                variable: *variable,
-                value,
-            });
-        }
-        Val::Nothing
-    }
-
-    /// Executes once for each time of `addBatch`.
-    fn execute_batch(&mut self, node: &'a Node, id: PreparedId) -> Val {
-        let prepared = self.prepared[id.0].clone();
-        let Some(first) = prepared.batches.values().next().copied() else {
-            return Val::Nothing;
-        };
-        let counter = self.variable("batch", Type::Integer);
-        let element = |variable: crate::expr::VariableId| Expr::Element {
-            list: Box::new(Expr::Variable(variable)),
-            index: Box::new(Expr::Variable(counter)),
-        };
-        let given: BTreeMap<usize, Expr> = prepared
-            .batches
-            .iter()
-            .map(|(at, variable)| (*at, element(*variable)))
-            .collect();
-        let zero = Expr::integer(0);
-        self.emit(Step::Let {
-            variable: counter,
-            value: zero,
-        });
-        let body = self.apart(|this| {
-            this.execute_with(node, id, &given);
-            let value = Expr::arithmetic(
-                crate::expr::Operator::Add,
-                Expr::Variable(counter),
-                Expr::integer(1),
-            );
-            this.emit(Step::Let {
-                variable: counter,
-                value,
-            });
-        });
-        let size = Expr::Size(Box::new(Expr::Variable(first)));
-        let condition = Condition::compare(Comparison::Less, Expr::Variable(counter), size);
-        let label = self.label();
-        let place = node.place();
-        self.emit(Step::Loop {
-            label,
-            repeat: Repeat::While {
-                before: Vec::new(),
-                condition,
-            },
-            body,
-            place,
-        });
-        for variable in prepared.batches.values() {
-            let value = Expr::List(Vec::new());
-            self.emit(Step::Let {
-                variable: *variable,
-                value,
-            });
-        }
-        Val::Nothing
-    }
-
     /// A plain statement: the text comes with the call.
     pub fn statement_call(&mut self, node: &'a Node, name: &str) -> Val {
         if !name.starts_with("execute") {
@@ -488,6 +360,43 @@ impl<'a> Translator<'a> {
         }
     }
 
+    /// A call that takes the SQL first and its arguments after it; none where it does not.
+    pub fn template_call(&mut self, node: &'a Node) -> Option<Val> {
+        let arguments: &'a [Node] = node.child("arguments").map_or(&[], |all| &all.children);
+        let first = arguments.first()?;
+        let text = self.value(first);
+        let sql = text.text().filter(|text| super::env::is_sql(text))?;
+        let sql = sql.to_string();
+        let mut values: Vec<&'a Node> = Vec::new();
+        for argument in &arguments[1..] {
+            match (argument.kind, argument.child("value")) {
+                ("class_literal" | "lambda_expression" | "method_reference", _) => {}
+                ("object_creation_expression", _) if argument.text().contains("Mapper") => {}
+                ("array_creation_expression", Some(items)) => values.extend(&items.children),
+                _ => values.push(argument),
+            }
+        }
+        let mut given = BTreeMap::new();
+        for (at, value) in values.into_iter().enumerate() {
+            let value = self.value(value);
+            given.insert(at + 1, self.expr_of(value));
+        }
+        let statement = self.read(node, &sql, &given, None)?;
+        let (writes, outputs) = (statement.is_write(), statement.outputs.len());
+        let id = self.run(statement);
+        let field = |output| Expr::Field {
+            statement: id,
+            row: Row::Nth(0),
+            output,
+        };
+        Some(match (writes, outputs) {
+            (true, _) => Val::Expr(Expr::RowCount(id)),
+            (false, 1) => Val::Expr(field(0)),
+            // A mapper of ours made an object of the row.
+            (false, _) => Val::Expr(self.unknown((0..outputs as u32).map(field).collect())),
+        })
+    }
+
     /// A text joined from constants and values, with a placeholder for each value.
     fn placeholders_of(&mut self, text: Expr) -> (Option<String>, BTreeMap<usize, Expr>) {
         use crate::expr::{Operator, Value};
@@ -515,71 +424,5 @@ impl<'a> Translator<'a> {
         }
         let sql = sql.replace("'?'", "?");
         (super::env::is_sql(&sql).then_some(sql), given)
-    }
-
-    pub fn rows_call(&mut self, node: &'a Node, id: StatementId, name: &str) -> Val {
-        match name {
-            "next" | "first" => {
-                self.emit(Step::Advance(id));
-                let row = Condition::HasRow {
-                    statement: id,
-                    row: Row::Cursor,
-                };
-                Val::Expr(truth(row))
-            }
-            "close" | "isClosed" | "getStatement" | "getMetaData" | "setFetchSize" => Val::Nothing,
-            "wasNull" => Val::Expr(self.unknown(Vec::new())),
-            _ if name.starts_with("get") => self.get(node, id),
-            _ => {
-                self.note(
-                    node,
-                    "the place in the result is not followed",
-                    "Use next() only.",
-                );
-                Val::Expr(self.unknown(Vec::new()))
-            }
-        }
-    }
-
-    fn get(&mut self, node: &'a Node, id: StatementId) -> Val {
-        let column = self.nth(node, 0).map(|column| self.value(column));
-        let column = column.unwrap_or(Val::Nothing);
-        let names = self.outputs.get(&id.0).cloned().unwrap_or_default();
-        let output = match (&column, column.integer()) {
-            (_, Some(at)) => usize::try_from(at - 1).ok().filter(|at| *at < names.len()),
-            (val, None) => val.text().and_then(|wanted| {
-                let wanted = wanted.rsplit('.').next().unwrap_or(wanted);
-                let same = |name: &String| name.eq_ignore_ascii_case(wanted);
-                names.iter().position(same)
-            }),
-        };
-        match output {
-            Some(output) => Val::Expr(Expr::Field {
-                statement: id,
-                row: Row::Cursor,
-                output: output as u32,
-            }),
-            None => {
-                let known = !matches!(column, Val::Expr(Expr::Constant(_)));
-                let (assumed, kind) = match known {
-                    true => (
-                        "which column is not known: taken for any value of the row",
-                        crate::place::NoteKind::Value,
-                    ),
-                    false => (
-                        "the statement has no such column: taken for any value",
-                        crate::place::NoteKind::Statement,
-                    ),
-                };
-                self.add_note(node, assumed, "Name the column by a constant.", kind);
-                let field = |output| Expr::Field {
-                    statement: id,
-                    row: Row::Cursor,
-                    output,
-                };
-                let reads = (0..names.len() as u32).map(field).collect();
-                Val::Expr(self.unknown(reads))
-            }
-        }
     }
 }

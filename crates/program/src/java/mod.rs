@@ -5,6 +5,7 @@
 //! by following its method: calls of methods in the sources are followed, too. A value that is not
 //! followed is any value; what is lost beyond values is noted.
 
+mod batch;
 mod branch;
 mod calls;
 mod env;
@@ -12,6 +13,7 @@ mod expression;
 mod index;
 mod jdbc;
 mod loops;
+mod rows;
 mod simplify;
 mod translate;
 mod tree;

@@ -412,5 +412,13 @@ impl<'a> Translator<'a> {
 /// Whether SQL may be executed inside.
 pub(super) fn executes(node: &Node) -> bool {
     let text = node.text();
-    text.contains(".execute") || text.contains("execute(") || text.contains("repareStatement(")
+    let calls = [
+        ".execute",
+        "execute(",
+        "repareStatement(",
+        "emplate.update(",
+        "emplate.query",
+        "createNativeQuery(",
+    ];
+    calls.iter().any(|call| text.contains(call))
 }

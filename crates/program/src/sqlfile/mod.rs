@@ -6,4 +6,5 @@ mod scan;
 mod steps;
 mod values;
 
+pub(crate) use read::has_transactions;
 pub use read::read_sql_file;

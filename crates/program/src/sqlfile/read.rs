@@ -1,6 +1,6 @@
 //! A file: its declarations and the heads of its transactions.
 
-use super::scan::Scanner;
+use super::scan::{Scanner, word_of};
 use super::steps::Body;
 use crate::ir::{Parameter, Program, Transaction};
 use crate::place::{Place, ProgramError};
@@ -64,6 +64,12 @@ pub fn read_sql_file(
         ));
     }
     Ok(program)
+}
+
+/// Whether a file declares a transaction: the word at the start of a line.
+pub(crate) fn has_transactions(text: &str) -> bool {
+    let starts = |line: &str| word_of(line.trim_start()).eq_ignore_ascii_case("transaction");
+    text.lines().any(starts)
 }
 
 fn is_setting(text: &str) -> bool {

@@ -1,0 +1,97 @@
+//! Files of any kind read into one program.
+
+use crate::ir::Program;
+use crate::java::{JavaFile, read_java};
+use crate::log::read_log;
+use crate::place::{Place, ProgramError};
+use crate::sql::schema_of;
+use crate::sqlfile::{has_transactions, read_sql_file};
+
+/// A file: its name and its text.
+#[derive(Clone, Copy, Debug)]
+pub struct SourceFile<'a> {
+    /// The name; its ending says what it is.
+    pub name: &'a str,
+    /// The text.
+    pub text: &'a str,
+}
+
+/// Reads the files of an application: `.java`, `.sql` with transactions, `.sql` with tables only,
+/// and logs (any other ending). All share the tables.
+pub fn read_sources(files: &[SourceFile<'_>]) -> Result<Program, ProgramError> {
+    let is = |file: &SourceFile<'_>, ending: &str| {
+        let name = file.name.to_ascii_lowercase();
+        name.ends_with(ending)
+    };
+    let mut program = Program::default();
+    let mut ddl = String::new();
+    let mut ddl_name = "";
+    for file in files.iter().filter(|file| is(file, ".sql")) {
+        if !has_transactions(file.text) {
+            // One text, so that keys can refer to tables of another file; places are exact for the
+            // only or first file.
+            ddl.push_str(file.text);
+            ddl.push_str("\n;\n");
+            if ddl_name.is_empty() {
+                ddl_name = file.name;
+            }
+        }
+    }
+    let (schema, notes) = schema_of(&ddl, ddl_name)?;
+    program.schema = schema;
+    program.notes = notes;
+    for file in files {
+        let read = match (is(file, ".sql"), is(file, ".java")) {
+            (true, _) if !has_transactions(file.text) => continue,
+            (true, _) => {
+                let known = (!program.schema.tables.is_empty()).then_some(&program.schema);
+                read_sql_file(file.text, file.name, known)?
+            }
+            (_, true) => continue,
+            _ => {
+                let known = (!program.schema.tables.is_empty()).then_some(&program.schema);
+                read_log(file.text, file.name, known)?
+            }
+        };
+        add(&mut program, read);
+    }
+    let java = files.iter().filter(|file| is(file, ".java"));
+    let java: Vec<JavaFile<'_>> = java
+        .map(|file| JavaFile {
+            name: file.name,
+            text: file.text,
+        })
+        .collect();
+    if !java.is_empty() {
+        if program.schema.tables.is_empty() {
+            let place = Place::new(java[0].name, 1, 1);
+            let advice = "Give the file with the create table statements, too.";
+            return Err(ProgramError::new(
+                &place,
+                "the tables are not known",
+                advice,
+            ));
+        }
+        let read = read_java(&java, &program.schema)?;
+        add(&mut program, read);
+    }
+    if program.transactions.is_empty() {
+        let name = files.first().map_or("", |file| file.name);
+        let advice = "Give .java files, .sql files with `transaction name(…)`, or a log.";
+        let place = Place::new(name, 1, 1);
+        return Err(ProgramError::new(
+            &place,
+            "no transaction in the files",
+            advice,
+        ));
+    }
+    Ok(program)
+}
+
+fn add(program: &mut Program, read: Program) {
+    if program.schema.tables.is_empty() {
+        program.schema = read.schema;
+    }
+    program.transactions.extend(read.transactions);
+    program.notes.extend(read.notes);
+}

@@ -1,0 +1,48 @@
+//! Files of several kinds together.
+
+use program::{SourceFile, read_sources};
+
+const TABLES: &str = "create table seat (id int primary key, taken int);";
+
+fn names(files: &[(&str, &str)]) -> Result<Vec<String>, String> {
+    let files: Vec<SourceFile<'_>> = files
+        .iter()
+        .map(|(name, text)| SourceFile { name, text })
+        .collect();
+    let program = read_sources(&files).map_err(|error| error.to_string())?;
+    Ok(program
+        .transactions
+        .into_iter()
+        .map(|txn| txn.name)
+        .collect())
+}
+
+#[test]
+fn all_share_the_tables() {
+    let sql = "transaction take(id int) update seat set taken = 1 where id = :id; end;";
+    let java = "public class Hall { JdbcTemplate jdbcTemplate; public int look(int id) { \
+                return jdbcTemplate.queryForObject(\"select taken from seat where id = ?\", \
+                Integer.class, id); } }";
+    let log = "2024 [7] LOG:  statement: delete from seat where id = 3\n";
+    let files = [
+        ("take.sql", sql),
+        ("tables.sql", TABLES),
+        ("Hall.java", java),
+        ("db.log", log),
+    ];
+    let expected = ["take", "delete_seat", "look"].map(str::to_string);
+    assert_eq!(names(&files), Ok(expected.to_vec()));
+}
+
+#[test]
+fn what_is_missing_is_said() {
+    let java = "public class Hall { }";
+    let error = names(&[("Hall.java", java)]).unwrap_err();
+    assert!(error.contains("the tables are not known"), "{error}");
+    let error = names(&[("tables.sql", TABLES)]).unwrap_err();
+    assert!(error.contains("no transaction in the files"), "{error}");
+    let error = names(&[("tables.sql", TABLES), ("Hall.java", java)]).unwrap_err();
+    assert!(error.contains("no transaction found"), "{error}");
+    let error = names(&[("tables.sql", "create table t (a int")]).unwrap_err();
+    assert!(error.starts_with("tables.sql:1:"), "{error}");
+}
