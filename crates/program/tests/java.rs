@@ -337,6 +337,40 @@ move(from int, to int)
 }
 
 #[test]
+fn what_follows_a_commit_is_another_transaction() {
+    let source = r#"
+        public class Twice {
+            Connection c;
+            public void both(int id, boolean early) throws SQLException {
+                if (id < 0) { return; }
+                PreparedStatement one = c.prepareStatement("update shelf set books = 0 where id = ?");
+                one.setInt(1, id);
+                one.executeUpdate();
+                c.commit();
+                if (early) { return; }
+                PreparedStatement two = c.prepareStatement("delete from shelf where id = ?");
+                two.setInt(1, id);
+                two.executeUpdate();
+                c.commit();
+            }
+        }
+    "#;
+    let program = check(&[source]);
+    assert_eq!(serious(&program), Vec::<String>::new());
+    let names: Vec<&str> = program
+        .transactions
+        .iter()
+        .map(|txn| txn.name.as_str())
+        .collect();
+    assert_eq!(names, ["both", "both.2"]);
+    let counts = program
+        .transactions
+        .iter()
+        .map(|txn| txn.statements().len());
+    assert_eq!(counts.collect::<Vec<usize>>(), [1, 1]);
+}
+
+#[test]
 fn objects_keep_their_fields_through_branches_and_lists() {
     let source = r#"
         public class Fine extends Procedure {

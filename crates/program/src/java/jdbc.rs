@@ -74,7 +74,7 @@ impl<'a> Translator<'a> {
                 Val::Nothing
             }
             "commit" => {
-                self.commits.push((self.statement_next, node.place()));
+                self.emit(Step::Commit);
                 Val::Nothing
             }
             _ => Val::Nothing,

@@ -8,11 +8,14 @@
 mod batch;
 mod branch;
 mod calls;
+mod commits;
+mod condition;
 mod env;
 mod expression;
 mod index;
 mod jdbc;
 mod loops;
+mod methods;
 mod rows;
 mod simplify;
 mod translate;
@@ -58,13 +61,13 @@ pub fn read_java(files: &[JavaFile<'_>], schema: &Schema) -> Result<Program, Pro
         notes,
     };
     for (class, method, name) in transactions(&index) {
-        let (transaction, notes) = transaction(&index, schema, class, method, name);
+        let (found, notes) = transaction(&index, schema, class, method, name);
         for note in notes {
             if !program.notes.contains(&note) {
                 program.notes.push(note);
             }
         }
-        program.transactions.push(transaction);
+        program.transactions.extend(found);
     }
     if program.transactions.is_empty() {
         let file = files.first().map_or("", |file| file.name);
@@ -172,7 +175,7 @@ fn transaction<'a>(
     class: usize,
     method: &'a Node,
     name: String,
-) -> (Transaction, Vec<Note>) {
+) -> (Vec<Transaction>, Vec<Note>) {
     let mut translator = Translator::new(index, schema);
     let mut transaction = Transaction::new(name, method.place());
     let result = translator.variable("result", crate::schema::Type::Other);
@@ -186,21 +189,27 @@ fn transaction<'a>(
     transaction.parameters = translator.transaction_parameters(method);
     let body: &'a [Node] = method.child("body").map_or(&[], |body| &body.children);
     translator.block(body, None);
-    for (before, place) in std::mem::take(&mut translator.commits) {
-        if translator.statement_next > before {
-            translator.notes.push(Note {
-                place,
-                text: "commit".to_string(),
-                assumed: "taken for one transaction with what follows".to_string(),
-                advice: "Split the method where it commits.".to_string(),
-                kind: NoteKind::Statement,
-            });
-        }
-    }
     let steps = std::mem::take(&mut translator.out);
-    let steps = vec![Step::Block { label, body: steps }];
-    transaction.body = simplify::simplify(steps);
+    let (pieces, inside) = commits::cut(vec![Step::Block { label, body: steps }]);
+    if inside {
+        translator.notes.push(Note {
+            place: method.place(),
+            text: format!("commit in {}", method.name()),
+            assumed: "taken for one transaction with what follows".to_string(),
+            advice: "Split the method where it commits.".to_string(),
+            kind: NoteKind::Statement,
+        });
+    }
     transaction.variables = translator.variables;
     transaction.level = translator.level;
-    (transaction, translator.notes)
+    let mut found = Vec::new();
+    for (at, body) in pieces.into_iter().enumerate() {
+        let mut piece = transaction.clone();
+        piece.body = simplify::simplify(body);
+        if at > 0 {
+            piece.name = format!("{}.{}", piece.name, at + 1);
+        }
+        found.push(piece);
+    }
+    (found, translator.notes)
 }

@@ -1,7 +1,7 @@
 //! Result sets: walking through rows and taking their columns.
 
+use super::condition::truth;
 use super::env::Val;
-use super::expression::truth;
 use super::translate::Translator;
 use super::tree::Node;
 use crate::expr::{Condition, Expr, Row, StatementId};

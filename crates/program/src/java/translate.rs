@@ -79,8 +79,6 @@ pub(super) struct Translator<'a> {
     pub depth: usize,
     /// Whether following ended here (return, throw, break).
     pub ended: bool,
-    /// How many statements there were at a commit in the middle, and where.
-    pub commits: Vec<(u32, crate::place::Place)>,
 }
 
 impl<'a> Translator<'a> {
@@ -104,7 +102,6 @@ impl<'a> Translator<'a> {
             level: None,
             depth: 0,
             ended: false,
-            commits: Vec::new(),
         }
     }
 

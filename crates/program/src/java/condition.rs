@@ -1,0 +1,124 @@
+//! Java conditions.
+
+use super::env::Val;
+use super::translate::Translator;
+use super::tree::Node;
+use crate::expr::{Comparison, Condition, Expr, Value};
+
+impl<'a> Translator<'a> {
+    /// The truth of an expression.
+    pub fn condition(&mut self, node: &'a Node) -> Condition {
+        match node.kind {
+            "parenthesized_expression" | "condition" => match node.children.first() {
+                Some(inner) => self.condition(inner),
+                None => Condition::True,
+            },
+            "unary_expression" if node.text().starts_with('!') => match node.child("operand") {
+                Some(operand) => self.condition(operand).negated(),
+                None => Condition::True,
+            },
+            "binary_expression" => self.compared(node),
+            _ => {
+                let val = self.value(node);
+                self.is_true(val)
+            }
+        }
+    }
+
+    pub fn is_true(&mut self, val: Val) -> Condition {
+        match self.expr_of(val) {
+            Expr::Constant(Value::Boolean(true)) => Condition::True,
+            Expr::Constant(Value::Boolean(false)) => Condition::False,
+            Expr::Unknown { id, reads } => Condition::Unknown { id, reads },
+            Expr::If {
+                condition,
+                then,
+                otherwise,
+            } if *then == Expr::Constant(Value::Boolean(true))
+                && *otherwise == Expr::Constant(Value::Boolean(false)) =>
+            {
+                *condition
+            }
+            value => {
+                let truth = Expr::Constant(Value::Boolean(true));
+                Condition::compare(Comparison::Equal, value, truth)
+            }
+        }
+    }
+
+    pub fn compared(&mut self, node: &'a Node) -> Condition {
+        let (Some(operator), Some(left), Some(right)) = (
+            node.child("operator"),
+            node.child("left"),
+            node.child("right"),
+        ) else {
+            return Condition::True;
+        };
+        match operator.text() {
+            "&&" | "&" => {
+                let one = self.condition(left);
+                return one.and(self.condition(right));
+            }
+            "||" | "|" => {
+                let one = self.condition(left);
+                return Condition::Or(vec![one, self.condition(right)]);
+            }
+            _ => {}
+        }
+        let Some(comparison) = comparison(operator.text()) else {
+            let value = self.value(node);
+            return self.is_true(value);
+        };
+        let (one, two) = (self.value(left), self.value(right));
+        if let Some(condition) = null_test(comparison, &one, &two) {
+            return condition;
+        }
+        let (one, two) = (self.expr_of(one), self.expr_of(two));
+        Condition::compare(comparison, one, two)
+    }
+}
+
+/// A condition as a value.
+pub(super) fn truth(condition: Condition) -> Expr {
+    Expr::If {
+        condition: Box::new(condition),
+        then: Box::new(Expr::Constant(Value::Boolean(true))),
+        otherwise: Box::new(Expr::Constant(Value::Boolean(false))),
+    }
+}
+
+fn comparison(operator: &str) -> Option<Comparison> {
+    match operator {
+        "==" => Some(Comparison::Equal),
+        "!=" => Some(Comparison::NotEqual),
+        "<" => Some(Comparison::Less),
+        "<=" => Some(Comparison::LessOrEqual),
+        ">" => Some(Comparison::Greater),
+        ">=" => Some(Comparison::GreaterOrEqual),
+        _ => None,
+    }
+}
+
+/// `x == null`; statements, result sets and objects made here are not null.
+fn null_test(comparison: Comparison, one: &Val, two: &Val) -> Option<Condition> {
+    let null = Val::Expr(Expr::Constant(Value::Null));
+    let tested = match (one == &null, two == &null) {
+        (false, true) => one,
+        (true, false) => two,
+        (true, true) => match comparison {
+            Comparison::Equal => return Some(Condition::True),
+            _ => return Some(Condition::False),
+        },
+        (false, false) => return None,
+    };
+    let is_null = match tested {
+        Val::Expr(value) => Condition::IsNull(value.clone()),
+        Val::Nothing => return None,
+        _ => Condition::False,
+    };
+    match comparison {
+        Comparison::Equal => Some(is_null),
+        Comparison::NotEqual => Some(is_null.negated()),
+        _ => None,
+    }
+}

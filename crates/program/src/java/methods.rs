@@ -1,0 +1,226 @@
+//! Methods of values: lists, objects, texts and numbers.
+
+use super::condition::truth;
+use super::env::Val;
+use super::translate::Translator;
+use super::tree::Node;
+use crate::expr::{Comparison, Condition, Expr, Operator};
+use crate::ir::Step;
+use crate::schema::Type;
+
+impl<'a> Translator<'a> {
+    pub fn list_call(
+        &mut self,
+        node: &'a Node,
+        list: crate::expr::VariableId,
+        name: &str,
+        used: bool,
+    ) -> Val {
+        let arguments = self.arguments(node);
+        let variable = Expr::Variable(list);
+        match (name, arguments.as_slice()) {
+            ("add" | "addLast" | "offer" | "push", [value]) => {
+                let value = value.clone();
+                let value = self.expr_of(value);
+                self.emit(Step::Push {
+                    variable: list,
+                    value,
+                });
+                Val::Nothing
+            }
+            ("get" | "elementAt", [index]) => {
+                let index = self.expr_of(index.clone());
+                Val::Expr(Expr::Element {
+                    list: Box::new(variable),
+                    index: Box::new(index),
+                })
+            }
+            ("size", []) => Val::Expr(Expr::Size(Box::new(variable))),
+            ("isEmpty", []) => {
+                let size = Expr::Size(Box::new(variable));
+                let none = Condition::compare(Comparison::Equal, size, Expr::integer(0));
+                Val::Expr(truth(none))
+            }
+            ("clear", []) => {
+                let value = Expr::List(Vec::new());
+                self.emit(Step::Let {
+                    variable: list,
+                    value,
+                });
+                Val::Nothing
+            }
+            ("toArray" | "stream" | "iterator", _) => Val::List(list),
+            _ => {
+                let mut reads = self.exprs(arguments);
+                reads.push(variable);
+                self.any_value(node, reads, used)
+            }
+        }
+    }
+
+    /// Getters and setters of an object made here are its fields.
+    pub fn object_call(
+        &mut self,
+        node: &'a Node,
+        object: super::env::ObjectId,
+        name: &str,
+        used: bool,
+    ) -> Val {
+        let arguments = self.arguments(node);
+        let field = |prefix: &str| {
+            let rest = name.strip_prefix(prefix)?;
+            let first = rest.chars().next()?.to_ascii_lowercase();
+            Some(format!("{first}{}", &rest[first.len_utf8()..]))
+        };
+        match arguments.as_slice() {
+            [value] if name.starts_with("set") => {
+                let value = self.expr_of(value.clone());
+                if let Some(field) = field("set") {
+                    let variable = self.object_field(object, &field);
+                    self.emit(Step::Let { variable, value });
+                }
+                Val::Nothing
+            }
+            [] => {
+                let field = field("get").or_else(|| field("is"));
+                match field {
+                    Some(field) => Val::Expr(Expr::Variable(self.object_field(object, &field))),
+                    None => self.any_value(node, Vec::new(), used),
+                }
+            }
+            _ => self.lost(node, arguments, used),
+        }
+    }
+
+    /// A method of a value: a text, a number, a parameter.
+    pub fn value_call(
+        &mut self,
+        node: &'a Node,
+        object: &'a Node,
+        value: Expr,
+        name: &str,
+        used: bool,
+    ) -> Val {
+        let arguments = self.arguments(node);
+        let data = self.exprs(arguments.clone());
+        match (name, data.as_slice()) {
+            ("equals" | "equalsIgnoreCase", [other]) => {
+                let same = Condition::compare(Comparison::Equal, value, other.clone());
+                Val::Expr(truth(same))
+            }
+            ("append" | "concat", [_]) => {
+                let first = arguments.into_iter().next().unwrap_or(Val::Nothing);
+                let joined = self.joined(value, first);
+                if name == "append"
+                    && let Some(root) = root(object)
+                {
+                    self.store(root, joined.clone());
+                }
+                joined
+            }
+            ("size" | "length", []) if is_list(self, &value) => {
+                Val::Expr(Expr::Size(Box::new(value)))
+            }
+            ("get", [index]) if is_list(self, &value) => Val::Expr(Expr::Element {
+                list: Box::new(value),
+                index: Box::new(index.clone()),
+            }),
+            ("isEmpty", []) if is_list(self, &value) => {
+                let size = Expr::Size(Box::new(value));
+                let none = Condition::compare(Comparison::Equal, size, Expr::integer(0));
+                Val::Expr(truth(none))
+            }
+            ("add" | "subtract" | "multiply" | "divide", [other]) if used => {
+                let operator = match name {
+                    "add" => Operator::Add,
+                    "subtract" => Operator::Subtract,
+                    "multiply" => Operator::Multiply,
+                    _ => Operator::Divide,
+                };
+                Val::Expr(Expr::arithmetic(operator, value, other.clone()))
+            }
+            (
+                "toString" | "intValue" | "longValue" | "doubleValue" | "floatValue" | "trim"
+                | "getTime" | "strip",
+                [],
+            ) => Val::Expr(value),
+            _ if is_pure(name) => {
+                let mut arguments = vec![value];
+                arguments.extend(data);
+                Val::Expr(Expr::Call {
+                    name: name.to_ascii_lowercase(),
+                    arguments,
+                })
+            }
+            _ if arguments.contains(&Val::Connection) => self.foreign(node, name, arguments, used),
+            _ => {
+                let mut reads = vec![value];
+                reads.extend(data);
+                self.any_value(node, reads, used)
+            }
+        }
+    }
+
+    fn joined(&mut self, value: Expr, more: Val) -> Val {
+        let more = self.expr_of(more);
+        let folded = match (&value, &more) {
+            (Expr::Constant(a), Expr::Constant(b)) => {
+                let text =
+                    super::index::combine("+", crate::expr::Value::Text(String::new()), a.clone());
+                text.and_then(|text| super::index::combine("+", text, b.clone()))
+            }
+            _ => None,
+        };
+        match folded {
+            Some(text) => Val::Expr(Expr::Constant(text)),
+            None => Val::Expr(Expr::arithmetic(Operator::Concatenate, value, more)),
+        }
+    }
+}
+
+/// Functions of texts and numbers.
+fn is_pure(name: &str) -> bool {
+    let known = [
+        "substring",
+        "length",
+        "toLowerCase",
+        "toUpperCase",
+        "replace",
+        "indexOf",
+        "charAt",
+        "startsWith",
+        "endsWith",
+        "contains",
+        "negate",
+        "abs",
+        "min",
+        "max",
+        "compareTo",
+        "hashCode",
+        "ordinal",
+        "encode",
+        "name",
+    ];
+    known.contains(&name)
+}
+
+fn is_list(translator: &Translator<'_>, value: &Expr) -> bool {
+    match value {
+        Expr::List(_) => true,
+        Expr::Variable(id) => {
+            let variable = translator.variables.get(id.0 as usize);
+            variable.is_some_and(|one| one.ty == Type::List)
+        }
+        Expr::Parameter(_) => true,
+        _ => false,
+    }
+}
+
+/// The name at the start of `a.append(x).append(y)`.
+fn root(node: &Node) -> Option<&Node> {
+    let mut at = node;
+    while at.kind == "method_invocation" {
+        at = at.child("object")?;
+    }
+    (at.kind == "identifier").then_some(at)
+}
