@@ -200,6 +200,15 @@ fn transaction<'a>(
             kind: NoteKind::Statement,
         });
     }
+    if translator.statement_next == 0 {
+        translator.notes.push(Note {
+            place: method.place(),
+            text: transaction.name.clone(),
+            assumed: "no statement was found in it".to_string(),
+            advice: "Give the files of the classes it calls, too.".to_string(),
+            kind: NoteKind::Statement,
+        });
+    }
     transaction.variables = translator.variables;
     transaction.level = translator.level;
     let mut found = Vec::new();

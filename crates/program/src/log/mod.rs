@@ -9,9 +9,10 @@
 //! Cost: linear in the log.
 //! Source of the idea: 2AD (Warszawski, Bailis, SIGMOD 2017).
 
+mod general;
 mod group;
 mod literals;
-mod mysql;
+
 mod postgres;
 
 use crate::expr::{Expr, ParameterId, StatementId, UnknownId};
@@ -35,8 +36,8 @@ pub(crate) struct Entry {
 /// Reads a log. Its format is found out; the tables are those of the schema, or else those that
 /// the log itself creates.
 pub fn read_log(text: &str, file: &str, schema: Option<&Schema>) -> Result<Program, ProgramError> {
-    let entries = match mysql::is_general_log(text) {
-        true => mysql::entries(text),
+    let entries = match general::is_general_log(text) {
+        true => general::entries(text),
         false => postgres::entries(text),
     };
     let start = Place::new(file, 1, 1);
