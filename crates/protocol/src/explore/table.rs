@@ -1,6 +1,6 @@
 //! The fingerprints seen so far, and how each state was reached.
 //!
-//! Open addressing with linear probing; a fingerprint's home is its share of the range, so the
+//! Open addressing with linear probing; a fingerprint's home is its share of the range, once spread, so the
 //! table can have any size and grows by half. 10 to 16 bytes a state, and 8 for the link.
 
 /// A set of fingerprints. 0 is not one.
@@ -31,7 +31,9 @@ impl Table {
     #[inline]
     fn find(&self, fingerprint: u64) -> usize {
         let size = self.slots.len();
-        let mut place = ((u128::from(fingerprint) * size as u128) >> 64) as usize;
+        // The least fingerprint of several renamings is a small number, so numbers are spread first.
+        let spread = fingerprint.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let mut place = ((u128::from(spread) * size as u128) >> 64) as usize;
         while self.slots[place] != 0 && self.slots[place] != fingerprint {
             place += 1;
             if place == size {
@@ -159,6 +161,20 @@ mod tests {
             assert!((0..40).all(|number| table.contains(u64::MAX - number)));
             table.clear();
         }
+    }
+
+    #[test]
+    fn small_numbers_do_not_crowd() {
+        let mut table = Table::new();
+        for number in 1..20_000u64 {
+            table.insert(number << 20);
+        }
+        let size = table.slots.len();
+        let runs = table
+            .slots
+            .chunk_by(|one, next| (*one != 0) == (*next != 0));
+        let longest = runs.filter(|run| run[0] != 0).map(<[u64]>::len).max();
+        assert!(longest < Some(size / 20), "{longest:?} of {size}");
     }
 
     #[test]
