@@ -36,6 +36,8 @@ pub enum Value {
     Real(f64),
     /// A text; also dates, as written.
     Text(String),
+    /// Values in order: an argument that is an array or a collection.
+    List(Vec<Value>),
 }
 
 /// Operators of two values.

@@ -9,6 +9,7 @@ mod paths;
 mod place;
 mod print;
 mod resolve;
+mod scenario;
 mod schema;
 mod sources;
 mod sql;
@@ -29,6 +30,9 @@ pub use paths::{Bounds, End, Guard, Path, Paths};
 pub use place::{Note, NoteKind, Place, ProgramError, shorten};
 pub use print::Printer;
 pub use resolve::fold_arithmetic;
+pub use scenario::{
+    Edge, EdgeKind, Event, Instance, Point, Scenario, StoreLevel, StoredRow, Turn,
+};
 pub use schema::{Column, ColumnId, ForeignKey, Schema, Table, TableId, Type, bare_name};
 pub use sources::{SourceFile, read_sources};
 pub use sql::{Arguments, DdlReader, Placeholder, Sql, read_sql, schema_of};

@@ -374,12 +374,23 @@ fn place_of(row: Row) -> String {
 }
 
 fn constant(value: &Value) -> String {
-    match value {
-        Value::Null => "null".to_string(),
-        Value::Boolean(value) => value.to_string(),
-        Value::Integer(value) => value.to_string(),
-        Value::Real(value) => format!("{value:?}"),
-        Value::Text(value) => format!("'{}'", value.replace('\'', "''")),
+    value.to_string()
+}
+
+impl fmt::Display for Value {
+    /// As a literal of SQL.
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::Null => out.write_str("null"),
+            Value::Boolean(value) => write!(out, "{value}"),
+            Value::Integer(value) => write!(out, "{value}"),
+            Value::Real(value) => write!(out, "{value:?}"),
+            Value::Text(value) => write!(out, "'{}'", value.replace('\'', "''")),
+            Value::List(values) => {
+                let all: Vec<String> = values.iter().map(Value::to_string).collect();
+                write!(out, "({})", all.join(", "))
+            }
+        }
     }
 }
 

@@ -386,6 +386,7 @@ fn shown(value: &Value) -> String {
         Value::Integer(value) => value.to_string(),
         Value::Real(value) => value.to_string(),
         Value::Text(value) => value.clone(),
+        Value::List(_) => value.to_string(),
     }
 }
 
