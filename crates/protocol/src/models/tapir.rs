@@ -37,9 +37,9 @@ use super::buffered::Buffered;
 use crate::catalogue::{Entry, Mutant};
 use crate::context::Context;
 use crate::id::{Key, KeySet, Site, SiteSet, Txn, Version};
-use crate::protocol::{Protocol, Symmetry, VersionOrder};
+use crate::protocol::{Input, Protocol, Symmetry, VersionOrder};
 use crate::question::Property;
-use crate::setup::Setup;
+use crate::setup::{Op, Setup};
 use history::Level;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -339,6 +339,54 @@ impl Protocol for Tapir {
             keys: !self.is(Kind::IgnoresAbstain),
         }
     }
+
+    /// An answer that is not the last; a value after which the transaction only asks for the next
+    /// one; the end of what was never prepared; and what meets no other transaction at its keys.
+    fn commutes(
+        &self,
+        setup: &Setup,
+        _site: Site,
+        at: &Place,
+        input: Input<'_, Message>,
+    ) -> bool {
+        let Input::Message(_, message) = input else {
+            return false;
+        };
+        match message {
+            Message::Answer(txn, _) => {
+                let client = at.clients.get(txn);
+                client.is_none_or(|client| client.awaited.len() > 1)
+            }
+            Message::Value(txn, key, version) => {
+                let Some(client) = at.clients.get(txn) else {
+                    return true;
+                };
+                let mut ops = client.ops.clone();
+                ops.reads.insert(*key, *version);
+                ops.next_read(setup, *txn).is_some()
+            }
+            Message::Finish(txn, _) => match at.prepared.get(txn) {
+                Some(part) => is_alone(setup, *txn, part),
+                None => true,
+            },
+            Message::Prepare(txn, part) => is_alone(setup, *txn, part),
+            Message::Read(txn, key) => !others(setup, *txn).any(|op| op == Op::Write(*key)),
+        }
+    }
+}
+
+/// What the other transactions do.
+fn others(setup: &Setup, txn: Txn) -> impl Iterator<Item = Op> + '_ {
+    let rest = setup.txns().filter(move |other| *other != txn);
+    rest.flat_map(|other| setup.ops(other).iter().copied())
+}
+
+/// Whether no other transaction writes what this one read, or reads or writes what it wrote.
+fn is_alone(setup: &Setup, txn: Txn, part: &Prepared) -> bool {
+    !others(setup, txn).any(|op| {
+        let overwrites = matches!(op, Op::Write(key) if part.reads.contains_key(&key));
+        overwrites || part.writes.contains(op.key())
+    })
 }
 
 /// The entries of the catalogue.
