@@ -14,6 +14,7 @@ mod schema;
 mod sources;
 mod sql;
 mod sqlfile;
+mod testcase;
 
 pub use access::{Binding, ColumnSet, Reach};
 pub use expr::{
@@ -30,10 +31,9 @@ pub use paths::{Bounds, End, Guard, Path, Paths};
 pub use place::{Note, NoteKind, Place, ProgramError, shorten};
 pub use print::Printer;
 pub use resolve::fold_arithmetic;
-pub use scenario::{
-    Edge, EdgeKind, Event, Instance, Point, Scenario, StoreLevel, StoredRow, Turn,
-};
+pub use scenario::{Edge, EdgeKind, Event, Instance, Point, Scenario, StoreLevel, StoredRow, Turn};
 pub use schema::{Column, ColumnId, ForeignKey, Schema, Table, TableId, Type, bare_name};
 pub use sources::{SourceFile, read_sources};
 pub use sql::{Arguments, DdlReader, Placeholder, Sql, read_sql, schema_of};
 pub use sqlfile::read_sql_file;
+pub use testcase::{scenario_from_json, scenario_to_json, value_to_json};

@@ -197,3 +197,41 @@ impl StoreLevel {
         self <= StoreLevel::Serial
     }
 }
+
+impl std::str::FromStr for StoreLevel {
+    type Err = String;
+
+    /// A level by its name, by the short names of databases (rc, ra, pc, psi, si, ser), or by the
+    /// long ones of the paper.
+    fn from_str(text: &str) -> Result<StoreLevel, String> {
+        let name = text.to_ascii_lowercase().replace(['_', ' '], "-");
+        let all = StoreLevel::ALL.into_iter();
+        let found = all.clone().find(|level| level.name() == name);
+        let short = match name.as_str() {
+            "eventual" => StoreLevel::Eventual,
+            "causal-visibility" => StoreLevel::CausalVisibility,
+            "causal" | "causal-consistency" => StoreLevel::CausalOperations,
+            "rc-operations" => StoreLevel::ReadCommittedOperations,
+            "rr-operations" => StoreLevel::RepeatableReadOperations,
+            "linearizable" => StoreLevel::LinearizableOperations,
+            "serial" => StoreLevel::Serial,
+            "ru" => StoreLevel::ReadUncommitted,
+            "rc" => StoreLevel::ReadCommitted,
+            "ra" => StoreLevel::ReadAtomic,
+            "pc" => StoreLevel::Prefix,
+            "psi" => StoreLevel::ParallelSnapshot,
+            "si" | "rr" | "repeatable-read" | "snapshot" => StoreLevel::Snapshot,
+            "ser" => StoreLevel::Serializable,
+            _ => {
+                return found.ok_or_else(|| {
+                    let names: Vec<&str> = all.map(StoreLevel::name).collect();
+                    format!(
+                        "no level is called '{text}'; there are {}",
+                        names.join(", ")
+                    )
+                });
+            }
+        };
+        Ok(short)
+    }
+}
