@@ -1,6 +1,7 @@
 //! Transactions of an application, read from its sources, and what can go wrong with them.
 
 mod access;
+mod execute;
 mod expr;
 mod ir;
 mod java;
@@ -17,6 +18,7 @@ mod sqlfile;
 mod testcase;
 
 pub use access::{Binding, ColumnSet, Reach};
+pub use execute::{Bound, Call, ExecuteError, Next, ResultSet, Runner, default_of};
 pub use expr::{
     Aggregate, Comparison, Condition, Expr, Operator, ParameterId, PartId, Row, StatementId,
     UnknownId, Value, VariableId,

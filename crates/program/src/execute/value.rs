@@ -1,0 +1,236 @@
+//! Arithmetic and comparison of values, as SQL has them.
+//!
+//! NULL makes everything NULL. Whole numbers stay whole (`7 / 2` is 3, as in PostgreSQL) unless a
+//! real number takes part; a result that does not fit, or a division by zero, is an error and never
+//! a wrong number. A text against a number is read as a number where it is one. Truth has three
+//! values: `None` is SQL's unknown.
+
+use super::error::ExecuteError;
+use crate::expr::{Comparison, Operator, Value};
+use crate::schema::Type;
+use std::cmp::Ordering;
+
+/// The value that stands for something of which only the type is known.
+pub fn default_of(ty: Type) -> Value {
+    match ty {
+        Type::Integer | Type::Other => Value::Integer(0),
+        Type::Real => Value::Real(0.0),
+        Type::Text | Type::Binary => Value::Text(String::new()),
+        Type::Boolean => Value::Boolean(false),
+        Type::Timestamp => Value::Text("2000-01-01 00:00:00".to_string()),
+        Type::List => Value::List(Vec::new()),
+    }
+}
+
+fn number(text: &str) -> Option<Value> {
+    let text = text.trim();
+    if let Ok(whole) = text.parse::<i64>() {
+        return Some(Value::Integer(whole));
+    }
+    let real = text.parse::<f64>().ok()?;
+    real.is_finite().then_some(Value::Real(real))
+}
+
+/// The value as a text, the way databases print it.
+pub(super) fn text_of(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::Boolean(truth) => truth.to_string(),
+        Value::Integer(number) => number.to_string(),
+        Value::Real(number) => number.to_string(),
+        Value::Text(text) => text.clone(),
+        Value::List(all) => {
+            let all: Vec<String> = all.iter().map(text_of).collect();
+            format!("{{{}}}", all.join(","))
+        }
+    }
+}
+
+/// A number as a number; a text that is one, too.
+fn numeric(value: &Value) -> Option<Value> {
+    match value {
+        Value::Integer(_) | Value::Real(_) => Some(value.clone()),
+        Value::Boolean(truth) => Some(Value::Integer(i64::from(*truth))),
+        Value::Text(text) => number(text),
+        Value::Null | Value::List(_) => None,
+    }
+}
+
+fn real(value: &Value) -> f64 {
+    match value {
+        Value::Integer(number) => *number as f64,
+        Value::Real(number) => *number,
+        _ => 0.0,
+    }
+}
+
+/// `left operator right`.
+pub(super) fn combine(
+    operator: Operator,
+    left: &Value,
+    right: &Value,
+) -> Result<Value, ExecuteError> {
+    if *left == Value::Null || *right == Value::Null {
+        return Ok(Value::Null);
+    }
+    let texts = matches!(left, Value::Text(_)) || matches!(right, Value::Text(_));
+    if operator == Operator::Concatenate {
+        return Ok(Value::Text(format!("{}{}", text_of(left), text_of(right))));
+    }
+    match (numeric(left), numeric(right)) {
+        (Some(Value::Integer(a)), Some(Value::Integer(b))) => combine_whole(operator, a, b),
+        (Some(a), Some(b)) => combine_real(operator, real(&a), real(&b)),
+        // Java's + joins texts.
+        _ if operator == Operator::Add && texts => {
+            Ok(Value::Text(format!("{}{}", text_of(left), text_of(right))))
+        }
+        _ => Err(ExecuteError::new(format!(
+            "`{}` and `{}` are not both numbers",
+            text_of(left),
+            text_of(right)
+        ))),
+    }
+}
+
+fn combine_whole(operator: Operator, a: i64, b: i64) -> Result<Value, ExecuteError> {
+    let divides = matches!(operator, Operator::Divide | Operator::Remainder);
+    if divides && b == 0 {
+        return Err(ExecuteError::new("division by zero"));
+    }
+    let found = match operator {
+        Operator::Add => a.checked_add(b),
+        Operator::Subtract => a.checked_sub(b),
+        Operator::Multiply => a.checked_mul(b),
+        Operator::Divide => a.checked_div(b),
+        Operator::Remainder => a.checked_rem(b),
+        Operator::Concatenate => None,
+    };
+    let overflow = || ExecuteError::new("a number is out of range");
+    found.map(Value::Integer).ok_or_else(overflow)
+}
+
+fn combine_real(operator: Operator, a: f64, b: f64) -> Result<Value, ExecuteError> {
+    let divides = matches!(operator, Operator::Divide | Operator::Remainder);
+    if divides && b == 0.0 {
+        return Err(ExecuteError::new("division by zero"));
+    }
+    let found = match operator {
+        Operator::Add => a + b,
+        Operator::Subtract => a - b,
+        Operator::Multiply => a * b,
+        Operator::Divide => a / b,
+        Operator::Remainder => a % b,
+        Operator::Concatenate => f64::NAN,
+    };
+    match found.is_finite() {
+        true => Ok(Value::Real(found)),
+        false => Err(ExecuteError::new("a number is out of range")),
+    }
+}
+
+/// The order of two values; none where one is NULL or they cannot be compared.
+pub(super) fn order(left: &Value, right: &Value) -> Option<Ordering> {
+    match (left, right) {
+        (Value::Null, _) | (_, Value::Null) => None,
+        (Value::Integer(a), Value::Integer(b)) => Some(a.cmp(b)),
+        (Value::Text(a), Value::Text(b)) => Some(a.cmp(b)),
+        (Value::Boolean(a), Value::Boolean(b)) => Some(a.cmp(b)),
+        (Value::List(a), Value::List(b)) => {
+            for (a, b) in a.iter().zip(b) {
+                match total_order(a, b) {
+                    Ordering::Equal => {}
+                    unequal => return Some(unequal),
+                }
+            }
+            Some(a.len().cmp(&b.len()))
+        }
+        (Value::List(_), _) | (_, Value::List(_)) => None,
+        _ => match (numeric(left), numeric(right)) {
+            (Some(a), Some(b)) => real(&a).partial_cmp(&real(&b)),
+            _ => Some(text_of(left).cmp(&text_of(right))),
+        },
+    }
+}
+
+/// An order of all values, for ORDER BY, DISTINCT and keys: NULL last.
+pub(super) fn total_order(left: &Value, right: &Value) -> Ordering {
+    match (left, right) {
+        (Value::Null, Value::Null) => Ordering::Equal,
+        (Value::Null, _) => Ordering::Greater,
+        (_, Value::Null) => Ordering::Less,
+        _ => order(left, right).unwrap_or(Ordering::Equal),
+    }
+}
+
+/// Whether a comparison holds; `None` where a side is NULL.
+pub(super) fn compare(comparison: Comparison, left: &Value, right: &Value) -> Option<bool> {
+    let order = order(left, right)?;
+    Some(match comparison {
+        Comparison::Equal => order.is_eq(),
+        Comparison::NotEqual => order.is_ne(),
+        Comparison::Less => order.is_lt(),
+        Comparison::LessOrEqual => order.is_le(),
+        Comparison::Greater => order.is_gt(),
+        Comparison::GreaterOrEqual => order.is_ge(),
+    })
+}
+
+/// Whether a value counts as true.
+pub(super) fn truth(value: &Value) -> Option<bool> {
+    match value {
+        Value::Null => None,
+        Value::Boolean(truth) => Some(*truth),
+        Value::Integer(number) => Some(*number != 0),
+        Value::Real(number) => Some(*number != 0.0),
+        Value::Text(text) => Some(text.eq_ignore_ascii_case("true") || text == "1" || text == "t"),
+        Value::List(all) => Some(!all.is_empty()),
+    }
+}
+
+/// SQL's LIKE: `%` any characters, `_` one, a backslash before either is that character. Case
+/// matters, as in PostgreSQL. Greedy with one point of return, so linear times the pattern.
+pub(super) fn like(text: &str, pattern: &str) -> bool {
+    let text: Vec<char> = text.chars().collect();
+    let pattern = like_tokens(pattern);
+    let (mut at, mut token) = (0, 0);
+    let mut back: Option<(usize, usize)> = None;
+    while at < text.len() {
+        match pattern.get(token) {
+            Some(Like::Any) => {
+                back = Some((at, token));
+                token += 1;
+            }
+            Some(Like::One) => (at, token) = (at + 1, token + 1),
+            Some(Like::Exactly(c)) if *c == text[at] => (at, token) = (at + 1, token + 1),
+            _ => match back {
+                Some((from, any)) => {
+                    back = Some((from + 1, any));
+                    (at, token) = (from + 1, any + 1);
+                }
+                None => return false,
+            },
+        }
+    }
+    pattern[token..].iter().all(|token| *token == Like::Any)
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Like {
+    Any,
+    One,
+    Exactly(char),
+}
+
+fn like_tokens(pattern: &str) -> Vec<Like> {
+    let mut tokens = Vec::new();
+    let mut chars = pattern.chars();
+    while let Some(c) = chars.next() {
+        tokens.push(match c {
+            '%' => Like::Any,
+            '_' => Like::One,
+            '\\' => Like::Exactly(chars.next().unwrap_or('\\')),
+            other => Like::Exactly(other),
+        });
+    }
+    tokens
+}
