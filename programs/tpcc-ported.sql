@@ -1,0 +1,231 @@
+-- TPC-C, read first and written afterwards, without joins: as in CLOTHO's evaluation (PLDI 2019).
+--
+-- Specification: as tpcc.sql (TPC-C revision 5.11). That evaluation's language has neither
+-- `set f = f + :v` nor `returning` nor joins, so every counter and every balance is a select and an
+-- update, and StockLevel reads the stock of each order line. As there, one query of Payment looks
+-- at the customer's earlier rows in HISTORY.
+--
+-- Differences from that evaluation: history has a number as its key; rows are picked by
+-- `order by … limit 1` where it takes any row.
+
+create table warehouse (
+  w_id int primary key,
+  w_name text,
+  w_tax real,
+  w_ytd real
+);
+
+create table district (
+  d_w_id int not null references warehouse (w_id),
+  d_id int not null,
+  d_name text,
+  d_tax real,
+  d_ytd real,
+  d_next_o_id int,
+  primary key (d_w_id, d_id)
+);
+
+create table customer (
+  c_w_id int not null,
+  c_d_id int not null,
+  c_id int not null,
+  c_first text,
+  c_last text,
+  c_credit text,
+  c_discount real,
+  c_balance real,
+  c_ytd_payment real,
+  c_payment_cnt int,
+  c_delivery_cnt int,
+  c_data text,
+  primary key (c_w_id, c_d_id, c_id),
+  foreign key (c_w_id, c_d_id) references district (d_w_id, d_id)
+);
+
+create table history (
+  h_id serial primary key,
+  h_c_id int,
+  h_c_d_id int,
+  h_c_w_id int,
+  h_d_id int,
+  h_w_id int,
+  h_date timestamp,
+  h_amount real,
+  h_data text,
+  foreign key (h_c_w_id, h_c_d_id, h_c_id) references customer (c_w_id, c_d_id, c_id),
+  foreign key (h_w_id, h_d_id) references district (d_w_id, d_id)
+);
+
+create table orders (
+  o_w_id int not null,
+  o_d_id int not null,
+  o_id int not null,
+  o_c_id int,
+  o_entry_d timestamp,
+  o_carrier_id int,
+  o_ol_cnt int,
+  o_all_local int,
+  primary key (o_w_id, o_d_id, o_id),
+  foreign key (o_w_id, o_d_id, o_c_id) references customer (c_w_id, c_d_id, c_id)
+);
+
+create table new_order (
+  no_w_id int not null,
+  no_d_id int not null,
+  no_o_id int not null,
+  primary key (no_w_id, no_d_id, no_o_id),
+  foreign key (no_w_id, no_d_id, no_o_id) references orders (o_w_id, o_d_id, o_id)
+);
+
+create table item (
+  i_id int primary key,
+  i_name text,
+  i_price real,
+  i_data text
+);
+
+create table stock (
+  s_w_id int not null references warehouse (w_id),
+  s_i_id int not null references item (i_id),
+  s_quantity int,
+  s_dist text,
+  s_ytd int,
+  s_order_cnt int,
+  s_remote_cnt int,
+  s_data text,
+  primary key (s_w_id, s_i_id)
+);
+
+create table order_line (
+  ol_w_id int not null,
+  ol_d_id int not null,
+  ol_o_id int not null,
+  ol_number int not null,
+  ol_i_id int,
+  ol_supply_w_id int,
+  ol_delivery_d timestamp,
+  ol_quantity int,
+  ol_amount real,
+  ol_dist_info text,
+  primary key (ol_w_id, ol_d_id, ol_o_id, ol_number),
+  foreign key (ol_w_id, ol_d_id, ol_o_id) references orders (o_w_id, o_d_id, o_id),
+  foreign key (ol_supply_w_id, ol_i_id) references stock (s_w_id, s_i_id)
+);
+
+transaction NewOrder(w int, d int, c int, items int[], supplier int, quantity int, lines int, local int, now timestamp)
+  select w_tax into :w_tax from warehouse where w_id = :w;
+  if not found then abort; end if;
+  select d_next_o_id, d_tax into :o, :d_tax from district where d_w_id = :w and d_id = :d;
+  if not found then abort; end if;
+  update district set d_next_o_id = :o + 1 where d_w_id = :w and d_id = :d;
+  insert into orders (o_w_id, o_d_id, o_id, o_c_id, o_entry_d, o_carrier_id, o_ol_cnt, o_all_local)
+    values (:w, :d, :o, :c, :now, null, :lines, :local);
+  insert into new_order (no_w_id, no_d_id, no_o_id) values (:w, :d, :o);
+  select c_discount, c_last, c_credit into :discount, :last, :credit
+    from customer where c_w_id = :w and c_d_id = :d and c_id = :c;
+  if not found then abort; end if;
+  let number = 0;
+  for i in :items loop
+    let number = :number + 1;
+    select i_price, i_name, i_data into :price, :name, :i_data from item where i_id = :i;
+    if not found then abort; end if;
+    select s_quantity, s_ytd, s_order_cnt, s_remote_cnt, s_dist, s_data
+      into :stocked, :ytd, :orders, :remote, :info, :s_data
+      from stock where s_w_id = :supplier and s_i_id = :i;
+    if not found then abort; end if;
+    let left = :stocked - :quantity;
+    if :left < 10 then
+      let left = :left + 91;
+    end if;
+    if :supplier <> :w then
+      let remote = :remote + 1;
+    end if;
+    update stock set s_quantity = :left, s_ytd = :ytd + :quantity, s_order_cnt = :orders + 1,
+        s_remote_cnt = :remote
+      where s_w_id = :supplier and s_i_id = :i;
+    insert into order_line (ol_w_id, ol_d_id, ol_o_id, ol_number, ol_i_id, ol_supply_w_id,
+                            ol_delivery_d, ol_quantity, ol_amount, ol_dist_info)
+      values (:w, :d, :o, :number, :i, :supplier, null, :quantity, :quantity * :price, :info);
+  end loop;
+end;
+
+transaction Payment(w int, d int, c_w int, c_d int, by_name bool, c_given int, name text, amount real, now timestamp)
+  select w_ytd, w_name into :w_ytd, :w_name from warehouse where w_id = :w;
+  if not found then abort; end if;
+  update warehouse set w_ytd = :w_ytd + :amount where w_id = :w;
+  select d_ytd, d_name into :d_ytd, :d_name from district where d_w_id = :w and d_id = :d;
+  if not found then abort; end if;
+  update district set d_ytd = :d_ytd + :amount where d_w_id = :w and d_id = :d;
+  let c = :c_given;
+  if :by_name then
+    select c_id into :found_id from customer
+      where c_w_id = :c_w and c_d_id = :c_d and c_last = :name order by c_first limit 1;
+    if not found then abort; end if;
+    let c = :found_id;
+  end if;
+  select c_balance, c_ytd_payment, c_payment_cnt, c_credit, c_data
+    into :balance, :paid, :payments, :credit, :data
+    from customer where c_w_id = :c_w and c_d_id = :c_d and c_id = :c;
+  if not found then abort; end if;
+  if :credit = 'BC' then
+    let data = :name || :data;
+  end if;
+  update customer set c_balance = :balance - :amount, c_ytd_payment = :paid + :amount,
+      c_payment_cnt = :payments + 1, c_data = :data
+    where c_w_id = :c_w and c_d_id = :c_d and c_id = :c;
+  select h_amount into :earlier from history
+    where h_c_w_id = :c_w and h_c_d_id = :c_d and h_c_id = :c and h_w_id = :w and h_d_id = :d;
+  insert into history (h_c_id, h_c_d_id, h_c_w_id, h_d_id, h_w_id, h_date, h_amount, h_data)
+    values (:c, :c_d, :c_w, :d, :w, :now, :earlier + :amount, :w_name || :d_name);
+end;
+
+transaction OrderStatus(w int, d int, by_name bool, c_given int, name text)
+  let c = :c_given;
+  if :by_name then
+    select c_id, c_first, c_last, c_balance into :found_id, :first, :last, :balance from customer
+      where c_w_id = :w and c_d_id = :d and c_last = :name order by c_first limit 1;
+    if not found then abort; end if;
+    let c = :found_id;
+  else
+    select c_first, c_last, c_balance into :first, :last, :balance from customer
+      where c_w_id = :w and c_d_id = :d and c_id = :c;
+  end if;
+  select o_id, o_entry_d, o_carrier_id into :o, :entry, :carrier from orders
+    where o_w_id = :w and o_d_id = :d and o_c_id = :c order by o_id desc limit 1;
+  if found then
+    select ol_i_id, ol_supply_w_id, ol_quantity, ol_amount, ol_delivery_d from order_line
+      where ol_w_id = :w and ol_d_id = :d and ol_o_id = :o;
+  end if;
+end;
+
+transaction Delivery(w int, d int, carrier int, now timestamp)
+  select no_o_id into :o from new_order
+    where no_w_id = :w and no_d_id = :d order by no_o_id limit 1;
+  if not found then return; end if;
+  select o_c_id into :c from orders where o_w_id = :w and o_d_id = :d and o_id = :o;
+  if not found then abort; end if;
+  delete from new_order where no_w_id = :w and no_d_id = :d and no_o_id = :o;
+  update orders set o_carrier_id = :carrier where o_w_id = :w and o_d_id = :d and o_id = :o;
+  let total = 0;
+  for line in select ol_number, ol_amount from order_line
+      where ol_w_id = :w and ol_d_id = :d and ol_o_id = :o loop
+    update order_line set ol_delivery_d = :now
+      where ol_w_id = :w and ol_d_id = :d and ol_o_id = :o and ol_number = :line.ol_number;
+    let total = :total + :line.ol_amount;
+  end loop;
+  select c_balance, c_delivery_cnt into :balance, :deliveries
+    from customer where c_w_id = :w and c_d_id = :d and c_id = :c;
+  if not found then abort; end if;
+  update customer set c_balance = :balance + :total, c_delivery_cnt = :deliveries + 1
+    where c_w_id = :w and c_d_id = :d and c_id = :c;
+end;
+
+transaction StockLevel(w int, d int, threshold int)
+  select d_next_o_id into :next from district where d_w_id = :w and d_id = :d;
+  if not found then abort; end if;
+  for line in select ol_i_id from order_line
+      where ol_w_id = :w and ol_d_id = :d and ol_o_id < :next and ol_o_id >= :next - 20 loop
+    select s_quantity from stock
+      where s_w_id = :w and s_i_id = :line.ol_i_id and s_quantity < :threshold;
+  end loop;
+end;
