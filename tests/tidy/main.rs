@@ -85,6 +85,7 @@ const FOREIGN: &[(&str, &[&str])] = &[
 const MYSQL: &[&str] = &[
     "crates/workload/src/drivers/mod.rs",
     "crates/workload/src/drivers/mysql/mod.rs",
+    "crates/workload/src/drivers/mysql/plain.rs",
 ];
 
 /// One format, split by direction and layer; `mod.rs` names our module of the same name.

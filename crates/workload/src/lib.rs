@@ -11,6 +11,7 @@ pub mod plan;
 pub mod record;
 pub mod replay;
 pub mod schema;
+pub mod session;
 pub mod sql;
 pub mod workloads;
 

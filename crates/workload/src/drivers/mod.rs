@@ -14,6 +14,8 @@ mod sqlite;
 mod wire;
 
 use crate::driver::{Database, Error, Settings};
+use crate::session::Session;
+use std::time::Duration;
 
 /// Opens a database by the URLs of its nodes, which are all of one scheme.
 pub fn open(urls: &[String], settings: &Settings) -> Result<Box<dyn Database>, Error> {
@@ -44,6 +46,18 @@ pub fn open(urls: &[String], settings: &Settings) -> Result<Box<dyn Database>, E
             "{}: no driver for '{scheme}'; known are {}",
             without_password(first),
             SCHEMES.join(", ")
+        ))),
+    }
+}
+
+/// Opens a session for plain SQL on a database server.
+pub fn open_session(url: &str, patience: Duration) -> Result<Box<dyn Session>, Error> {
+    match scheme(url) {
+        "postgres" | "postgresql" => postgres::open_plain(url, patience),
+        "mysql" | "mariadb" => mysql::open_plain(url, patience),
+        other => Err(Error::hopeless(format!(
+            "{}: SQL sessions are for postgres:// and mysql://, not for '{other}'",
+            without_password(url)
         ))),
     }
 }

@@ -9,6 +9,9 @@
 
 mod fate;
 mod place;
+mod plain;
+
+pub use plain::open as open_plain;
 
 use crate::driver::{
     Answer, Commit, Connection, Database, Error, Fate, Isolation, Settings, choose_isolation,

@@ -5,7 +5,7 @@
 
 use super::fate::{Phase, Report};
 use super::login::{Login, parameter};
-use super::wire::{Fields, Unsent, Wire, garbage, put_text, take_i32, told};
+use super::wire::{Fields, Unsent, Wire, garbage, put_text, take_i32, take_text, told};
 use crate::driver::{Error, Fate};
 use std::io;
 use std::time::Duration;
@@ -25,6 +25,8 @@ pub struct Link {
     pub pid: i32,
     /// Whether a transaction is under way, failed or not.
     pub in_transaction: bool,
+    /// The columns of the last rows that a statement without parameters gave.
+    pub columns: Vec<Described>,
     broken: bool,
     /// Whether an answer to the request under way said that a statement was parsed.
     parsed: bool,
@@ -37,6 +39,15 @@ pub struct Done {
     pub rows: u64,
     /// Whether the server said ROLLBACK, which it also says to a COMMIT of a failed transaction.
     pub rolled_back: bool,
+}
+
+/// A column of a result.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Described {
+    /// Its name.
+    pub name: String,
+    /// Its type, as PostgreSQL's catalog numbers them.
+    pub oid: i32,
 }
 
 /// What is done with each row.
@@ -52,6 +63,7 @@ impl Link {
             standby: None,
             pid: 0,
             in_transaction: false,
+            columns: Vec::new(),
             broken: false,
             parsed: false,
         };
@@ -65,6 +77,7 @@ impl Link {
 
     /// Runs a statement that is not prepared and takes no parameters.
     pub fn simple(&mut self, text: &str, on_row: OnRow<'_>) -> Result<Done, Error> {
+        self.columns.clear();
         self.wire.put(b'Q', |out| put_text(out, text));
         self.exchange(Phase::Statement, on_row)
     }
@@ -175,9 +188,10 @@ impl Link {
                 }
                 b'S' => note_parameter(body, &mut self.version, &mut self.standby),
                 b'K' => take_i32(&mut &body[..]).map(|pid| self.pid = pid),
-                // Bound; closed; empty; no data; notices, notifications; a row's description; a newer
-                // version of the protocol that we did not ask for.
-                b'2' | b'3' | b'I' | b'n' | b'N' | b'A' | b'T' | b't' | b'v' => Ok(()),
+                b'T' => described(body).map(|columns| self.columns = columns),
+                // Bound; closed; empty; no data; notices, notifications; parameters; a newer version
+                // of the protocol that we did not ask for.
+                b'2' | b'3' | b'I' | b'n' | b'N' | b'A' | b't' | b'v' => Ok(()),
                 _ => Err(garbage("an unexpected message")),
             };
             if let Err(error) = taken {
@@ -235,6 +249,22 @@ fn note_parameter(body: &[u8], version: &mut String, standby: &mut Option<bool>)
     Ok(())
 }
 
+/// The columns in the body of a RowDescription message.
+fn described(body: &[u8]) -> io::Result<Vec<Described>> {
+    // Two bytes tell the number of columns; each ends with its type's length (2), modifier (4) and
+    // format (2), and has its table (4) and number (2) before its type.
+    let mut rest = body.get(2..).unwrap_or_default();
+    let mut columns = Vec::new();
+    while !rest.is_empty() {
+        let name = String::from_utf8_lossy(take_text(&mut rest)?).into_owned();
+        let mut fixed = rest.get(6..18).unwrap_or_default();
+        let oid = take_i32(&mut fixed)?;
+        rest = &rest[18..];
+        columns.push(Described { name, oid });
+    }
+    Ok(columns)
+}
+
 /// The number at the end of a tag such as `UPDATE 1` or `INSERT 0 1`.
 fn last_number(tag: &[u8]) -> u64 {
     let digits = tag.rsplit(|&byte| byte == b' ').next().unwrap_or_default();
@@ -252,5 +282,23 @@ mod tests {
         assert_eq!(last_number(b"INSERT 0 1"), 1);
         assert_eq!(last_number(b"COMMIT"), 0);
         assert_eq!(last_number(b""), 0);
+    }
+
+    #[test]
+    fn a_description_names_columns_and_types() {
+        let mut body = vec![0, 2];
+        for (name, oid) in [("id", 20u32), ("?column?", 1700)] {
+            put_text(&mut body, name);
+            body.extend_from_slice(&[0; 6]);
+            body.extend_from_slice(&oid.to_be_bytes());
+            body.extend_from_slice(&[0; 8]);
+        }
+        let found = described(&body).expect("two columns");
+        let found: Vec<_> = found.iter().map(|c| (c.name.as_str(), c.oid)).collect();
+        assert_eq!(found, [("id", 20), ("?column?", 1700)]);
+        for cut in 3..body.len() - 1 {
+            let whole = described(&body[..cut]).is_ok_and(|columns| columns.len() == 1);
+            assert_eq!(whole, cut == 23, "{cut}");
+        }
     }
 }

@@ -10,7 +10,10 @@
 mod fate;
 mod link;
 mod login;
+mod plain;
 mod wire;
+
+pub use plain::open as open_plain;
 
 use crate::driver::{
     Answer, Commit, Connection, Database, Error, Fate, Isolation, Settings, choose_isolation,

@@ -181,6 +181,11 @@ impl<'a> Fields<'a> {
         }
     }
 
+    /// Whether there is no field any more.
+    pub fn is_empty(&self) -> bool {
+        self.body.is_empty()
+    }
+
     /// The next field.
     pub fn text(&mut self) -> io::Result<Option<&'a str>> {
         let Ok(len) = usize::try_from(take_i32(&mut self.body)?) else {
