@@ -44,6 +44,9 @@ use history::Level;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
+/// What the first site's clock advances by: more than there are transactions between two ticks.
+const TICK: u16 = 16;
+
 /// Which protocol it is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
@@ -147,12 +150,12 @@ impl Tapir {
             context.send(site, Message::Read(txn, key));
             return;
         }
-        let mut number = at.clock + 1;
+        let mut above = at.clock;
         if !self.is(Kind::Published) && !self.is(Kind::SmallTimestamps) {
             let read = client.ops.reads.values().map(|version| version.number);
-            number = number.max(read.max().unwrap_or(0) + 1);
+            above = above.max(read.max().unwrap_or(0));
         }
-        at.clock = number + context.choose(2) as u16;
+        at.clock = next_time(above, context);
         let timestamp = Version::new(at.clock, context.here());
         for key in client.ops.writes.iter() {
             context.write(txn, key, timestamp);
@@ -372,6 +375,24 @@ impl Protocol for Tapir {
             Message::Prepare(txn, part) => is_alone(setup, *txn, part),
             Message::Read(txn, key) => !others(setup, *txn).any(|op| op == Op::Write(*key)),
         }
+    }
+}
+
+/// What a client's clock shows when it proposes a timestamp: more than `above`. The clock of the
+/// first site ticks once a transaction; those of the others stand anywhere between its ticks.
+fn next_time(above: u16, context: &mut Context<'_, Message>) -> u16 {
+    let setup = context.setup();
+    let tick_next = above / TICK + 1;
+    let first = setup.sites().next();
+    if first == Some(context.here()) {
+        return tick_next * TICK;
+    }
+    let there = setup.txns().filter(|txn| Some(setup.proxy(*txn)) == first);
+    let tick_last = there.count() as u16;
+    let ticks = tick_last.saturating_sub(above / TICK);
+    match context.choose(usize::from(ticks) + 1) as u16 {
+        0 => above + 1,
+        further => (above / TICK + further) * TICK + 1,
     }
 }
 
