@@ -56,6 +56,11 @@ fn planned() -> Vec<(&'static str, Vec<Planned>)> {
             "stale-read",
             vec![alone(0, vec![w(X)]), alone(1, vec![r(X)])],
         ),
+        // The same: a write over two sites ends before both have it, and is overwritten unseen.
+        (
+            "blind-write",
+            vec![alone(1, vec![w(X), w(Y)]), alone(0, update())],
+        ),
         // PSI over NMSI: a session does not see what it saw before.
         (
             "non-monotonic-reads",

@@ -7,7 +7,10 @@ use crate::model_args::TableArgs;
 use crate::output;
 use crate::report::model::{Asked, grouped};
 use crate::report::model_json::verdict;
-use protocol::{Answer, Entry, Form, Property, Question, World, separating};
+use protocol::{
+    Answer, Detail, Entry, Form, Model, Outcome, Property, Question, Request, Setup, World, detail,
+    separating,
+};
 use serde_json::{Value, json};
 use std::time::Instant;
 
@@ -71,9 +74,8 @@ fn row<'a>(
     initial.setups.retain(|setup| model.accepts(setup));
     let tell = |told: &protocol::Progress| effort.tell(model.name(), told);
     let mut request = effort.request(&tell);
-    request.questions = questions.to_vec();
     request.sessions = args.bounds.sessions;
-    let mut outcome = model.explore(&initial.setups, initial.raw, &request);
+    let mut outcome = explore(model, &initial, questions, &mut request);
     ask::name_the_limit(&mut outcome, effort);
     let findings = found::findings(model, &outcome, World::default(), request.sessions)?;
     Ok(Asked {
@@ -86,6 +88,33 @@ fn row<'a>(
         seconds: started.elapsed().as_secs_f64(),
         by_chance: None,
     })
+}
+
+/// All answers. Who asks about time must tell apart states that differ in it only, which are many.
+/// So questions about time are asked first where levels are known to come apart; those that are
+/// violated there are answered, and the rest is explored without them.
+fn explore(
+    model: &dyn Model,
+    initial: &setups::Initial,
+    questions: &[Question],
+    request: &mut Request<'_>,
+) -> Outcome {
+    let timed = |question: &&Question| detail(&[**question]) != Detail::Untimed;
+    request.questions = questions.iter().filter(timed).copied().collect();
+    let known = separating().into_iter().map(|(_, setup)| setup);
+    let known: Vec<Setup> = known.filter(|setup| model.accepts(setup)).collect();
+    let first = model.explore(&known, known.len() as u64, request);
+    let violated = first.answers.into_iter();
+    let mut violated: Vec<(Question, Answer)> = violated
+        .filter(|(_, answer)| matches!(answer, Answer::Violated(_)))
+        .collect();
+    let open = |question: &&Question| !violated.iter().any(|(known, _)| known == *question);
+    request.questions = questions.iter().filter(open).copied().collect();
+    let mut outcome = model.explore(&initial.setups, initial.raw, request);
+    outcome.answers.append(&mut violated);
+    let place = |question: &Question| questions.iter().position(|one| one == question);
+    outcome.answers.sort_by_key(|(question, _)| place(question));
+    outcome
 }
 
 fn mark(answer: &Answer) -> char {

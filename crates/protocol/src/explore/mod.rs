@@ -107,7 +107,7 @@ struct Exploration<'a, P: Protocol> {
 impl<'a, P: Protocol> Exploration<'a, P> {
     fn new(protocol: &'a P, setups: &'a [Setup], request: &'a Request<'a>) -> Self {
         let mut world = request.world;
-        world.detail = world.detail.max(detail(&request.questions));
+        world.detail = detail(&request.questions);
         let mut symmetry = protocol.symmetry();
         // The paper's formulas compare versions by site.
         let paper = |question: &Question| question.form == Form::Paper;

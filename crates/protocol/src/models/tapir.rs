@@ -345,13 +345,7 @@ impl Protocol for Tapir {
 
     /// An answer that is not the last; a value after which the transaction only asks for the next
     /// one; the end of what was never prepared; and what meets no other transaction at its keys.
-    fn commutes(
-        &self,
-        setup: &Setup,
-        _site: Site,
-        at: &Place,
-        input: Input<'_, Message>,
-    ) -> bool {
+    fn commutes(&self, setup: &Setup, _site: Site, at: &Place, input: Input<'_, Message>) -> bool {
         let Input::Message(_, message) = input else {
             return false;
         };

@@ -169,7 +169,7 @@ fn judge<P: Protocol>(protocol: &P, request: &Request<'_>) -> Judge {
 /// The world of a request, with the detail that its questions need.
 fn world(request: &Request<'_>) -> World {
     let mut world = request.world;
-    world.detail = world.detail.max(detail(&request.questions));
+    world.detail = detail(&request.questions);
     world
 }
 
