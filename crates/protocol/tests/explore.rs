@@ -191,3 +191,42 @@ fn a_limit_is_an_unknown() {
         assert!(matches!(answer, Answer::Unknown(why) if why.contains("5 states")));
     }
 }
+
+/// Questions that are not about time are answered without it, from fewer states, and the same.
+#[test]
+fn without_time_no_answer_changes() {
+    let untimed: Vec<Question> = questions()
+        .into_iter()
+        .filter(|question| detail(&[*question]) == Detail::Untimed)
+        .collect();
+    let mut fewer = 0;
+    for entry in catalogue() {
+        let setups: Vec<Setup> = separating().into_iter().map(|(_, setup)| setup).collect();
+        for setup in setups.iter().filter(|setup| entry.model.accepts(setup)) {
+            let asked = |questions: &[Question]| {
+                let request = Request {
+                    questions: questions.to_vec(),
+                    ..Request::default()
+                };
+                let one = std::slice::from_ref(setup);
+                let outcome = entry.model.explore(one, 1, &request);
+                let lengths = outcome
+                    .answers
+                    .iter()
+                    .map(|(question, answer)| match answer {
+                        Answer::Violated(run) => (*question, Some(run.trace.len())),
+                        _ => (*question, None),
+                    });
+                let lengths: Vec<(Question, Option<usize>)> = lengths.collect();
+                (lengths, outcome.evidence.states)
+            };
+            let (mut timed, states_timed) = asked(&questions());
+            timed.retain(|(question, _)| untimed.contains(question));
+            let (plain, states) = asked(&untimed);
+            assert_eq!(plain, timed, "{} {setup}", entry.model.name());
+            assert!(states <= states_timed, "{} {setup}", entry.model.name());
+            fewer += u32::from(states < states_timed);
+        }
+    }
+    assert!(fewer > 100, "time hardly mattered: {fewer}");
+}
