@@ -2,6 +2,7 @@
 
 mod access;
 mod execute;
+pub mod analysis;
 mod expr;
 mod ir;
 mod java;

@@ -11,7 +11,7 @@
 //! paths; beyond it the answer says that it is not complete.
 
 use crate::access::Reach;
-use crate::expr::{Comparison, Condition, Expr, Row, StatementId, Value, VariableId};
+use crate::expr::{Comparison, Condition, Expr, Row, StatementId, UnknownId, Value, VariableId};
 use crate::ir::{Label, Repeat, Shape, Statement, Step, Transaction};
 use crate::place::Place;
 use crate::resolve::{Bindings, Instance, Resolver, choose};
@@ -56,6 +56,10 @@ pub struct Path {
     pub end: End,
     /// Whether a loop was left that would have gone on.
     pub cut: bool,
+    /// Where its unknowns come from, by their number: the unknown of the body, and which
+    /// evaluation of it, from 0. Nothing for a variable that is read before it is assigned, and
+    /// for an expression too large to follow.
+    pub unknowns: Vec<Option<(UnknownId, u32)>>,
 }
 
 /// A condition of a path.
@@ -96,6 +100,7 @@ impl Transaction {
                     Flow::On | Flow::Leaving(_) => End::Commit,
                 },
                 cut: state.cut,
+                unknowns: state.bindings.origins,
             };
             if !paths.contains(&path) {
                 paths.push(path);
@@ -223,8 +228,10 @@ impl Walk<'_> {
         };
         let then = after(sides[0], &merged);
         merged.bindings.unknown_next = then.bindings.unknown_next;
+        merged.bindings.origins = then.bindings.origins.clone();
         let otherwise = after(sides[1], &merged);
         merged.bindings.unknown_next = otherwise.bindings.unknown_next;
+        merged.bindings.origins = otherwise.bindings.origins.clone();
         let mut assigned: Vec<u32> = Vec::new();
         for step in sides.iter().flat_map(|side| side.iter()) {
             if let Step::Let { variable, .. } = step {

@@ -26,6 +26,24 @@ pub(crate) struct Bindings {
     pub instances: FxHashMap<u32, Instance>,
     /// The next unknown.
     pub unknown_next: u32,
+    /// Where the unknowns come from: of the body, and which evaluation of it; by their number.
+    /// Nothing for those that the path itself makes up.
+    pub origins: Vec<Option<(UnknownId, u32)>>,
+}
+
+impl Bindings {
+    fn draw(&mut self, origin: Option<UnknownId>) -> UnknownId {
+        let number = UnknownId(self.unknown_next);
+        self.unknown_next += 1;
+        let of = |id: UnknownId| {
+            let earlier = self.origins.iter().flatten().filter(|(of, _)| *of == id);
+            (id, earlier.count() as u32)
+        };
+        let origin = origin.map(of);
+        self.origins.resize(number.0 as usize, None);
+        self.origins.push(origin);
+        number
+    }
 }
 
 /// Resolves what one step mentions. Unknowns are drawn anew for each step, the same within it.
@@ -44,15 +62,12 @@ impl<'a> Resolver<'a> {
 
     fn draw(&mut self, id: UnknownId) -> UnknownId {
         let bindings = &mut *self.bindings;
-        *self.drawn.entry(id.0).or_insert_with(|| {
-            bindings.unknown_next += 1;
-            UnknownId(bindings.unknown_next - 1)
-        })
+        let drawn = self.drawn.entry(id.0);
+        *drawn.or_insert_with(|| bindings.draw(Some(id)))
     }
 
     fn fresh(&mut self, reads: Vec<Expr>) -> Expr {
-        self.bindings.unknown_next += 1;
-        let id = UnknownId(self.bindings.unknown_next - 1);
+        let id = self.bindings.draw(None);
         Expr::Unknown { id, reads }
     }
 

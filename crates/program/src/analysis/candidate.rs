@@ -1,0 +1,139 @@
+//! A candidate: instances on paths, the edges between their statements, and an order. And its
+//! witness: a scenario in which all of that happens.
+
+use super::constraint::Constraints;
+use super::decode::scenario_of;
+use super::encode::Encoder;
+use super::solver::{Outcome, solve};
+use crate::ir::Program;
+use crate::paths::Path;
+use crate::scenario::{Edge, Event, Point, Scenario, StoreLevel, Turn};
+use std::sync::Arc;
+
+/// How many splits the solver may make for one candidate.
+const SPLITS_MAX: u32 = 4000;
+
+/// An instance of a transaction that follows one of its paths.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Run {
+    /// The position in [`Program::transactions`].
+    pub transaction: usize,
+    /// The path.
+    pub path: Arc<Path>,
+    /// The level it runs at; decides what a turn without `sees` sees. Without one, everything
+    /// earlier.
+    pub level: Option<StoreLevel>,
+}
+
+/// What might happen.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Candidate {
+    /// The instances.
+    pub instances: Vec<Run>,
+    /// The dependencies that must be real. Edges between siblings are ignored.
+    pub edges: Vec<Edge>,
+    /// The order of steps: every statement of every path once. Begin and commit may be left out
+    /// where no level needs them.
+    pub schedule: Vec<Turn>,
+    /// Pairs of statements that must not write the same row (a lock or a conflict rule would
+    /// prevent it).
+    pub apart: Vec<(Point, Point)>,
+}
+
+/// Why a candidate has no witness.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Infeasible {
+    /// There are no arguments, rows and unknown values for it.
+    Contradiction,
+    /// Not decided: too large, or not within what the solver does.
+    Undecided,
+    /// It is not a candidate of this program; what is wrong with it.
+    Malformed(String),
+}
+
+/// A scenario in which every instance follows its path, in the order given, and every edge is real.
+pub fn witness(program: &Program, candidate: &Candidate) -> Result<Scenario, Infeasible> {
+    check(program, candidate).map_err(Infeasible::Malformed)?;
+    let encoder = Encoder::new(program, candidate);
+    match solve(&encoder.constraints, SPLITS_MAX) {
+        Outcome::Satisfied(values) => Ok(scenario_of(program, candidate, &encoder, &values)),
+        Outcome::Unsatisfied => Err(Infeasible::Contradiction),
+        Outcome::Undecided => Err(Infeasible::Undecided),
+    }
+}
+
+/// The constraints whose values are the scenarios of a candidate.
+pub fn constraints_of(program: &Program, candidate: &Candidate) -> Result<Constraints, Infeasible> {
+    check(program, candidate).map_err(Infeasible::Malformed)?;
+    Ok(Encoder::new(program, candidate).constraints)
+}
+
+fn check(program: &Program, candidate: &Candidate) -> Result<(), String> {
+    let mut next: Vec<u32> = vec![0; candidate.instances.len()];
+    for run in &candidate.instances {
+        if run.transaction >= program.transactions.len() {
+            return Err(format!("there is no transaction {}", run.transaction));
+        }
+    }
+    for turn in &candidate.schedule {
+        let Some(next) = next.get_mut(turn.instance) else {
+            return Err(format!("there is no instance {}", turn.instance));
+        };
+        if let Event::Statement(position) = turn.event {
+            if position != *next {
+                return Err(format!(
+                    "instance {} is not at statement {position}",
+                    turn.instance
+                ));
+            }
+            *next += 1;
+        }
+    }
+    for (instance, (run, next)) in candidate.instances.iter().zip(next).enumerate() {
+        if run.path.statements.len() != next as usize {
+            return Err(format!(
+                "instance {instance} does not execute all its statements"
+            ));
+        }
+    }
+    let points = candidate.edges.iter().flat_map(|edge| [edge.from, edge.to]);
+    let apart = candidate.apart.iter().flat_map(|(a, b)| [*a, *b]);
+    for point in points.chain(apart) {
+        let run = candidate.instances.get(point.instance);
+        if run.is_none_or(|run| run.path.statements.len() <= point.statement as usize) {
+            return Err(format!(
+                "there is no statement {} of instance {}",
+                point.statement, point.instance
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Whether a turn without `sees` sees the write of an earlier turn of another instance.
+pub(super) fn visible_by_level(candidate: &Candidate, write: usize, turn: usize) -> bool {
+    let position = |instance: usize, event: Event| {
+        let same = |step: &Turn| step.instance == instance && step.event == event;
+        candidate.schedule.iter().position(same)
+    };
+    let reader = candidate.schedule[turn].instance;
+    let writer = candidate.schedule[write].instance;
+    let committed = position(writer, Event::Commit);
+    let before = |at: usize| committed.is_some_and(|commit| commit < at);
+    match candidate.instances[reader].level {
+        Some(StoreLevel::ReadCommitted) => before(turn),
+        Some(
+            StoreLevel::ReadAtomic
+            | StoreLevel::Prefix
+            | StoreLevel::ParallelSnapshot
+            | StoreLevel::Snapshot
+            | StoreLevel::Serializable,
+        ) => {
+            let first = |step: &Turn| step.instance == reader;
+            let began = position(reader, Event::Begin);
+            let start = began.or(candidate.schedule.iter().position(first));
+            before(start.unwrap_or(turn))
+        }
+        _ => write < turn,
+    }
+}

@@ -1,0 +1,282 @@
+//! Values of variables as a scenario.
+
+use super::candidate::Candidate;
+use super::constraint::Variable;
+use super::encode::{Encoder, Symbol};
+use crate::expr::Value;
+use crate::ir::Program;
+use crate::scenario::{Instance, Scenario, StoredRow};
+use crate::schema::{Column, ColumnId, ForeignKey, Table, Type};
+use rustc_hash::FxHashMap;
+
+/// The most rows that are added because others refer to them.
+const PARENTS_MAX: usize = 200;
+/// Where numbers begin that stand for nothing else.
+const UNUSED: i64 = 900;
+
+/// The scenario that these values are.
+pub(super) fn scenario_of(
+    program: &Program,
+    candidate: &Candidate,
+    encoder: &Encoder<'_>,
+    values: &[i64],
+) -> Scenario {
+    let decoder = Decoder {
+        program,
+        encoder,
+        values,
+        types: types_of(encoder),
+    };
+    let mut instances = Vec::new();
+    for (at, run) in candidate.instances.iter().enumerate() {
+        let transaction = &program.transactions[run.transaction];
+        let parameters = transaction.parameters.iter().zip(&encoder.arguments[at]);
+        let arguments = parameters
+            .map(|(p, symbol)| decoder.value(symbol, p.ty))
+            .collect();
+        let mut instance = Instance {
+            transaction: run.transaction,
+            arguments,
+            level: run.level,
+            ..Instance::default()
+        };
+        for ((of, id), symbol) in &encoder.unknowns {
+            let origin = run.path.unknowns.get(*id as usize).copied().flatten();
+            if let (true, Some(origin)) = (*of == at, origin) {
+                instance
+                    .unknowns
+                    .insert(origin, decoder.value(symbol, Type::Other));
+            }
+        }
+        instances.push(instance);
+    }
+    Scenario {
+        rows: decoder.rows(),
+        instances,
+        schedule: candidate.schedule.clone(),
+    }
+}
+
+/// The types of variables, known ones spread over links.
+fn types_of(encoder: &Encoder<'_>) -> FxHashMap<Variable, Type> {
+    let mut types = encoder.types.clone();
+    types.retain(|_, ty| !matches!(ty, Type::Other));
+    loop {
+        let before = types.len();
+        for (left, right) in &encoder.links {
+            match (types.get(left).copied(), types.get(right).copied()) {
+                (Some(ty), None) => drop(types.insert(*right, ty)),
+                (None, Some(ty)) => drop(types.insert(*left, ty)),
+                _ => {}
+            }
+        }
+        if types.len() == before {
+            return types;
+        }
+    }
+}
+
+struct Decoder<'a> {
+    program: &'a Program,
+    encoder: &'a Encoder<'a>,
+    values: &'a [i64],
+    types: FxHashMap<Variable, Type>,
+}
+
+impl Decoder<'_> {
+    fn value(&self, symbol: &Symbol, declared: Type) -> Value {
+        match symbol {
+            Symbol::Scalar { null, value } => {
+                if self.encoder.constraints.is(*null, self.values) {
+                    return Value::Null;
+                }
+                let number = value.value(|variable| self.values[variable.0 as usize]);
+                let inside = value
+                    .terms
+                    .iter()
+                    .find_map(|(v, _)| self.types.get(v).copied());
+                let ty = match declared {
+                    Type::Other | Type::List => inside.unwrap_or(declared),
+                    declared => declared,
+                };
+                self.plain(number, ty)
+            }
+            Symbol::List { size, items } => {
+                let size = size.value(|variable| self.values[variable.0 as usize]);
+                let size = usize::try_from(size).unwrap_or(0);
+                let items = items.iter().take(size);
+                Value::List(items.map(|item| self.value(item, Type::Other)).collect())
+            }
+        }
+    }
+
+    fn plain(&self, number: i64, ty: Type) -> Value {
+        match ty {
+            Type::Boolean => Value::Boolean(number != 0),
+            Type::Real => Value::Real(number as f64),
+            Type::Text | Type::Binary => Value::Text(text_of(number, &self.encoder.texts)),
+            Type::Timestamp => Value::Text(time_of(number)),
+            Type::Integer | Type::List | Type::Other => Value::Integer(number),
+        }
+    }
+
+    fn rows(&self) -> Vec<StoredRow> {
+        let mut rows: Vec<StoredRow> = Vec::new();
+        let mut given: Vec<Vec<bool>> = Vec::new();
+        for name in &self.encoder.names {
+            if !self.encoder.constraints.is(name.present, self.values) {
+                continue;
+            }
+            let table = self.program.schema.table(name.table);
+            let mut cells: Vec<Option<Value>> = vec![None; table.columns.len()];
+            for (column, term) in table.primary_key.iter().zip(&name.key) {
+                let number = term.value(|variable| self.values[variable.0 as usize]);
+                let ty = table.columns[column.index()].ty;
+                cells[column.index()] = Some(self.plain(number, ty));
+            }
+            for (column, symbol) in &name.cells {
+                let ty = table.columns[column.index()].ty;
+                cells[column.index()] = Some(self.value(symbol, ty));
+            }
+            let same = |row: &StoredRow| {
+                let key = &table.primary_key;
+                let equal =
+                    |c: &ColumnId| Some(&row.values[c.index()]) == cells[c.index()].as_ref();
+                row.table == name.table && !key.is_empty() && key.iter().all(equal)
+            };
+            let at = rows.iter().position(same).unwrap_or_else(|| {
+                let number = rows.len() as i64;
+                let filled = table.columns.iter().map(|column| filler(column, number));
+                rows.push(StoredRow {
+                    table: name.table,
+                    values: filled.collect(),
+                });
+                given.push(vec![false; table.columns.len()]);
+                rows.len() - 1
+            });
+            for (column, cell) in cells.into_iter().enumerate() {
+                if let Some(cell) = cell {
+                    rows[at].values[column] = cell;
+                    given[at][column] = true;
+                }
+            }
+        }
+        self.add_parents(&mut rows);
+        rows.sort_by_key(|row| row.table);
+        rows
+    }
+
+    /// Adds the rows that others refer to.
+    fn add_parents(&self, rows: &mut Vec<StoredRow>) {
+        let mut next = 0;
+        while next < rows.len() && rows.len() < PARENTS_MAX {
+            let row = rows[next].clone();
+            let table = self.program.schema.table(row.table);
+            for foreign in &table.foreign_keys {
+                add_parent(
+                    self.program.schema.table(foreign.table),
+                    foreign,
+                    &row,
+                    rows,
+                );
+            }
+            next += 1;
+        }
+    }
+}
+
+/// Adds the row that a row refers to, if it is not there.
+fn add_parent(table: &Table, foreign: &ForeignKey, child: &StoredRow, rows: &mut Vec<StoredRow>) {
+    let pairs = || foreign.columns.iter().zip(&foreign.referred);
+    if pairs().any(|(column, _)| child.values[column.index()] == Value::Null) {
+        return;
+    }
+    let same = |row: &StoredRow| {
+        let equal =
+            |(c, r): (&ColumnId, &ColumnId)| child.values[c.index()] == row.values[r.index()];
+        row.table == foreign.table && pairs().all(equal)
+    };
+    if rows.iter().any(same) {
+        return;
+    }
+    let number = rows.len() as i64;
+    let filled = table.columns.iter().map(|column| filler(column, number));
+    let mut values: Vec<Value> = filled.collect();
+    for (column, referred) in pairs() {
+        values[referred.index()] = child.values[column.index()].clone();
+    }
+    rows.push(StoredRow {
+        table: foreign.table,
+        values,
+    });
+}
+
+/// A value for a cell that nobody looks at.
+fn filler(column: &Column, row: i64) -> Value {
+    if column.nullable {
+        return Value::Null;
+    }
+    match column.ty {
+        Type::Boolean => Value::Boolean(false),
+        Type::Real => Value::Real((UNUSED + row) as f64),
+        Type::Text | Type::Binary => Value::Text(letters(UNUSED + row)),
+        Type::Timestamp => Value::Text(time_of(row)),
+        Type::Integer | Type::List | Type::Other => Value::Integer(UNUSED + row),
+    }
+}
+
+/// A short word for a number, another for each.
+fn letters(number: i64) -> String {
+    let mut left = number.unsigned_abs();
+    let mut word = Vec::new();
+    loop {
+        word.push(b'a' + (left % 26) as u8);
+        left /= 26;
+        if left == 0 {
+            break;
+        }
+    }
+    word.reverse();
+    let sign = if number < 0 { "-" } else { "" };
+    format!("{sign}{}", String::from_utf8_lossy(&word))
+}
+
+/// The text that a number stands for.
+fn text_of(number: i64, texts: &[String]) -> String {
+    let step = super::encode::text_code(0);
+    let at = number / step - 1;
+    let exact = number % step == 0;
+    let known = usize::try_from(at)
+        .ok()
+        .filter(|_| exact)
+        .and_then(|at| texts.get(at));
+    if let Some(text) = known {
+        return text.clone();
+    }
+    let mut word = letters(number - super::encode::text_code(texts.len()));
+    while texts.contains(&word) {
+        word.push('_');
+    }
+    word
+}
+
+/// A time for a number of seconds: after the beginning of 2024.
+fn time_of(seconds: i64) -> String {
+    let (days, rest) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
+    // Days since 0000-03-01, so that leap days come last in their year.
+    let days = days + 739_186;
+    let era = days.div_euclid(146_097);
+    let day = days.rem_euclid(146_097);
+    let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    let shifted = (5 * day + 2) / 153;
+    let month = if shifted < 10 {
+        shifted + 3
+    } else {
+        shifted - 9
+    };
+    let day = day - (153 * shifted + 2) / 5 + 1;
+    let year = year + era * 400 + i64::from(month <= 2);
+    let (hour, minute, second) = (rest / 3600, rest % 3600 / 60, rest % 60);
+    format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}")
+}

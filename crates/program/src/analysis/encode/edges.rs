@@ -1,0 +1,250 @@
+//! Edges as formulas.
+//!
+//! A read depends on a write if its result were another without it; it precedes a write if its
+//! result were another with it. Comparing results (not cells) makes both real for searches,
+//! aggregates and limits alike: a new row that a minimum does not notice is no conflict.
+
+use super::super::constraint::{Constraints, Formula};
+use super::{Encoder, Here, Symbol, Tuple, View};
+use crate::expr::{Expr, Value};
+use crate::ir::{Action, OnConflict, Statement};
+use crate::scenario::{Edge, EdgeKind, Point};
+use crate::schema::TableId;
+use std::rc::Rc;
+
+impl Encoder<'_> {
+    /// Requires an edge to be real.
+    pub(super) fn edge(&mut self, edge: &Edge) {
+        let formula = match edge.kind {
+            EdgeKind::Sibling => return,
+            EdgeKind::WriteRead => {
+                let view = self.view_at(edge.to);
+                let writes = self.writes_of(edge.from, edge.table);
+                let all_seen = writes.iter().all(|write| view.contains(write));
+                let without: Vec<usize> = view
+                    .iter()
+                    .copied()
+                    .filter(|write| !writes.contains(write))
+                    .collect();
+                match all_seen && !writes.is_empty() {
+                    true => self.results_differ(edge.to, &Rc::new(without), &view),
+                    false => Constraints::FALSE,
+                }
+            }
+            EdgeKind::ReadWrite => {
+                let view = self.view_at(edge.from);
+                let writes = self.writes_of(edge.to, edge.table);
+                let none_seen = !writes.iter().any(|write| view.contains(write));
+                let mut with: Vec<usize> = view.iter().copied().chain(writes.clone()).collect();
+                with.sort_unstable();
+                match none_seen && !writes.is_empty() {
+                    true => self.results_differ(edge.from, &view, &Rc::new(with)),
+                    false => Constraints::FALSE,
+                }
+            }
+            EdgeKind::WriteWrite => self.overwrites(edge),
+        };
+        self.constraints.require(formula);
+    }
+
+    fn view_at(&self, point: Point) -> View {
+        self.view_of(point.instance, point.statement as usize)
+    }
+
+    fn writes_of(&self, point: Point, table: Option<TableId>) -> Vec<usize> {
+        let all = self.writes.iter().enumerate();
+        let own = all.filter(|(_, write)| {
+            write.point == point && table.is_none_or(|table| write.table == table)
+        });
+        own.map(|(at, _)| at).collect()
+    }
+
+    /// The two write different values to the same cell, the second later.
+    fn overwrites(&mut self, edge: &Edge) -> Formula {
+        let mut any = Vec::new();
+        for first in self.writes_of(edge.from, edge.table) {
+            for second in self.writes_of(edge.to, edge.table) {
+                if first >= second {
+                    continue;
+                }
+                for name in self.touched(first, second) {
+                    let both = [self.applied(first, name), self.applied(second, name)];
+                    let both = self.constraints.and(both);
+                    let differ = self.values_differ(first, second, name);
+                    any.push(self.constraints.and([both, differ]));
+                }
+            }
+        }
+        self.constraints.or(any)
+    }
+
+    /// The names that two writes may both have changed.
+    fn touched(&self, first: usize, second: usize) -> Vec<usize> {
+        let (a, b) = (&self.writes[first], &self.writes[second]);
+        if a.table != b.table {
+            return Vec::new();
+        }
+        let rows = if a.scan && !b.scan { &b.rows } else { &a.rows };
+        rows.iter().map(|row| row.name).collect()
+    }
+
+    /// Two writes leave a row different.
+    fn values_differ(&mut self, first: usize, second: usize, name: usize) -> Formula {
+        if self.writes[first].kind != self.writes[second].kind {
+            return Constraints::TRUE;
+        }
+        let table = self.program.schema.table(self.names[name].table);
+        let mut any = Vec::new();
+        for column in table.column_ids() {
+            let pair = (
+                self.written(first, name, column),
+                self.written(second, name, column),
+            );
+            if let (Some(left), Some(right)) = pair {
+                any.push(self.symbols_differ(&left, &right));
+            }
+        }
+        self.constraints.or(any)
+    }
+
+    fn symbols_differ(&mut self, left: &Symbol, right: &Symbol) -> Formula {
+        let (Symbol::Scalar { null: a, value: x }, Symbol::Scalar { null: b, value: y }) =
+            (left, right)
+        else {
+            return Constraints::FALSE;
+        };
+        let nulls = self.constraints.differ(*a, *b);
+        let equal = self.constraints.equal(x, y);
+        let others = [*a, *b, equal].map(|formula| self.constraints.not(formula));
+        let numbers = self.constraints.and(others);
+        self.constraints.or([numbers, nulls])
+    }
+
+    /// The two statements change no row in common.
+    pub(super) fn keep_apart(&mut self, first: Point, second: Point) {
+        for one in self.writes_of(first, None) {
+            for other in self.writes_of(second, None) {
+                for name in self.touched(one, other) {
+                    let both = [self.applied(one, name), self.applied(other, name)];
+                    let both = self.constraints.and(both);
+                    let apart = self.constraints.not(both);
+                    self.constraints.require(apart);
+                }
+            }
+        }
+    }
+
+    /// That a statement has another result in one view than in another.
+    fn results_differ(&mut self, point: Point, one: &View, two: &View) -> Formula {
+        let (instance, position) = (point.instance, point.statement as usize);
+        let statement = self.statement(instance, position);
+        let mut any = Vec::new();
+        let upserts = self.upserts_differ(point, one, two);
+        any.push(upserts);
+        let selects = statement
+            .parts
+            .iter()
+            .any(|part| !matches!(part.action, Action::Insert(_)));
+        if selects && one_row(statement) {
+            let first = self.has_row(instance, position, 0, one);
+            let second = self.has_row(instance, position, 0, two);
+            any.push(self.constraints.differ(first, second));
+            let has = self.constraints.and([first, second]);
+            for output in 0..statement.outputs.len() as u32 {
+                let left = self.field(instance, position, 0, output, one);
+                let right = self.field(instance, position, 0, output, two);
+                let differ = self.symbols_differ(&left, &right);
+                any.push(self.constraints.and([has, differ]));
+            }
+        } else if selects {
+            let (left, right) = (
+                self.matches(instance, position, one),
+                self.matches(instance, position, two),
+            );
+            any.push(self.tuples_differ(point, (&left, one), (&right, two)));
+        }
+        self.constraints.or(any)
+    }
+
+    fn tuples_differ(
+        &mut self,
+        point: Point,
+        (left, one): (&[Tuple], &View),
+        (right, two): (&[Tuple], &View),
+    ) -> Formula {
+        let statement = self.statement(point.instance, point.statement as usize);
+        let used = used(statement);
+        let mut any = Vec::new();
+        for tuple in left {
+            let Some(other) = right.iter().find(|other| other.rows == tuple.rows) else {
+                any.push(tuple.when);
+                continue;
+            };
+            any.push(self.constraints.differ(tuple.when, other.when));
+            let here = |view: &View| Here {
+                instance: point.instance,
+                statement: point.statement as usize,
+                rows: tuple.rows.clone(),
+                view: view.clone(),
+            };
+            let both = self.constraints.and([tuple.when, other.when]);
+            for expr in &used {
+                let (a, b) = (self.value(expr, &here(one)), self.value(expr, &here(two)));
+                let differ = self.symbols_differ(&a, &b);
+                any.push(self.constraints.and([both, differ]));
+            }
+        }
+        for tuple in right {
+            if !left.iter().any(|other| other.rows == tuple.rows) {
+                any.push(tuple.when);
+            }
+        }
+        self.constraints.or(any)
+    }
+
+    /// That an insert that goes on where its row exists finds another row.
+    fn upserts_differ(&mut self, point: Point, one: &View, two: &View) -> Formula {
+        let (instance, position) = (point.instance, point.statement as usize);
+        let statement = self.statement(instance, position);
+        let mut any = Vec::new();
+        for part in &statement.parts {
+            let Action::Insert(insert) = &part.action else {
+                continue;
+            };
+            let at = part.id.0 as usize;
+            let name = self.called.get(&(instance, position, at)).copied();
+            let (Some(name), false) = (name, insert.on_conflict == OnConflict::Fail) else {
+                continue;
+            };
+            let (first, second) = (self.present(name, one), self.present(name, two));
+            any.push(self.constraints.differ(first, second));
+            let both = self.constraints.and([first, second]);
+            for column in part.used().columns {
+                let (a, b) = (self.cell(name, column, one), self.cell(name, column, two));
+                let differ = self.symbols_differ(&a, &b);
+                any.push(self.constraints.and([both, differ]));
+            }
+        }
+        self.constraints.or(any)
+    }
+}
+
+/// Whether a result is one row made of many, or the first of many.
+fn one_row(statement: &Statement) -> bool {
+    let first = matches!(
+        statement.shape.limit,
+        Some(Expr::Constant(Value::Integer(1)))
+    );
+    statement.shape.aggregate || (first && !statement.outputs.is_empty())
+}
+
+/// What a statement makes of each of its rows.
+fn used(statement: &Statement) -> Vec<&Expr> {
+    let mut found: Vec<&Expr> = statement.outputs.iter().map(|o| &o.value).collect();
+    for part in &statement.parts {
+        if let Action::Update { sets } = &part.action {
+            found.extend(sets.iter().map(|set| &set.value));
+        }
+    }
+    found
+}

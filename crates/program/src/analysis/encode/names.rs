@@ -1,0 +1,270 @@
+//! Arguments, and the rows that statements call by their keys.
+
+use super::super::candidate::Candidate;
+use super::super::constraint::{Constraints, Linear};
+use super::{Encoder, Name, Symbol};
+use crate::access::{Binding, Reach};
+use crate::expr::{Condition, Expr, Row, Value};
+use crate::ir::{Action, Part, Statement};
+use crate::schema::{TableId, Type};
+use rustc_hash::FxHashMap;
+
+/// The greatest number of elements of a list that is an argument.
+const ELEMENTS_MAX: usize = 3;
+/// The most rows of a table that no statement calls by key.
+const OTHERS_MAX: usize = 3;
+/// The distance of two texts of the program among all texts.
+const TEXT_STEP: i64 = 1000;
+
+/// The number that stands for a text of the program.
+pub(in super::super) fn text_code(position: usize) -> i64 {
+    (position as i64 + 1) * TEXT_STEP
+}
+
+/// All expressions of a statement.
+pub(super) fn expressions(statement: &Statement) -> Vec<&Expr> {
+    let mut found: Vec<&Expr> = Vec::new();
+    for part in &statement.parts {
+        found.extend(part.filter.expressions());
+        match &part.action {
+            Action::Update { sets } => found.extend(sets.iter().map(|set| &set.value)),
+            Action::Insert(insert) => {
+                found.extend(insert.values.iter().map(|set| &set.value));
+                if let crate::ir::OnConflict::Update(sets) = &insert.on_conflict {
+                    found.extend(sets.iter().map(|set| &set.value));
+                }
+            }
+            Action::Select(_) | Action::Delete => {}
+        }
+    }
+    found.extend(statement.outputs.iter().map(|output| &output.value));
+    found.extend(statement.shape.order_by.iter().map(|order| &order.value));
+    found.extend(statement.shape.limit.iter());
+    found
+}
+
+/// The texts that occur in the paths, in order.
+pub(super) fn texts_of(candidate: &Candidate) -> Vec<String> {
+    let mut texts: Vec<String> = Vec::new();
+    for run in &candidate.instances {
+        let statements = run.path.statements.iter().flat_map(expressions);
+        let guards = run.path.guards.iter();
+        let guards = guards.flat_map(|guard| guard.condition.expressions());
+        for expr in statements.chain(guards).flat_map(|expr| expr.all()) {
+            if let Expr::Constant(Value::Text(text)) = expr {
+                texts.push(text.clone());
+            }
+        }
+    }
+    texts.sort();
+    texts.dedup();
+    texts
+}
+
+impl<'a> Encoder<'a> {
+    /// A value to take for a variable where nothing is asked for: each another.
+    fn default_of(&self, ty: Type, key: bool) -> i64 {
+        let count = self.constraints.variables.len() as i64;
+        match ty {
+            Type::Boolean => 0,
+            Type::Text | Type::Binary => text_code(self.texts.len()) + count,
+            Type::Timestamp => 60 * count,
+            _ if key => 1 + count,
+            _ => 100 + 10 * count + count % 7,
+        }
+    }
+
+    /// A symbol of that type.
+    pub(super) fn fresh(&mut self, name: String, ty: Type, key: bool) -> Symbol {
+        if ty == Type::Boolean {
+            let truth = self.constraints.truth(name, false);
+            return self.truth_value(truth);
+        }
+        let default = self.default_of(ty, key);
+        Encoder::scalar(self.number(name, ty, default))
+    }
+
+    pub(super) fn arguments(&mut self) {
+        for (number, run) in self.candidate.instances.iter().enumerate() {
+            let transaction = &self.program.transactions[run.transaction];
+            let mut arguments = Vec::new();
+            for parameter in &transaction.parameters {
+                let name = format!("{}{}.{}", transaction.name, number, parameter.name);
+                arguments.push(match parameter.ty {
+                    Type::List => self.list(name),
+                    ty => self.fresh(name, ty, true),
+                });
+            }
+            self.arguments.push(arguments);
+        }
+    }
+
+    fn list(&mut self, name: String) -> Symbol {
+        let mut items = Vec::new();
+        for index in 0..ELEMENTS_MAX {
+            items.push(self.fresh(format!("{name}[{index}]"), Type::Other, true));
+        }
+        let size = self.number(format!("size of {name}"), Type::Integer, 1);
+        let least = self.constraints.at_most(&Linear::constant(0), &size);
+        let most = self
+            .constraints
+            .at_most(&size, &Linear::constant(ELEMENTS_MAX as i64));
+        self.constraints.require(least);
+        self.constraints.require(most);
+        Symbol::List { size, items }
+    }
+
+    /// Names the rows of all statements, before any is executed: a search goes over all.
+    pub(super) fn call_rows(&mut self) {
+        let mut others: FxHashMap<TableId, usize> = FxHashMap::default();
+        for (instance, run) in self.candidate.instances.iter().enumerate() {
+            let mut known: Vec<(TableId, Vec<&'a Expr>, usize)> = Vec::new();
+            let mut searched: FxHashMap<TableId, usize> = FxHashMap::default();
+            for (position, statement) in run.path.statements.iter().enumerate() {
+                for part in &statement.parts {
+                    let at = (instance, position, part.id.0 as usize);
+                    match self.key_of(part) {
+                        Some(bindings) => self.call(at, part, &bindings, &mut known),
+                        None if matches!(part.action, Action::Insert(_)) => {
+                            let name = self.name(part.table, None);
+                            self.called.insert(at, name);
+                        }
+                        None => {
+                            let rows = rows_wanted(&run.path, position);
+                            let most = searched.entry(part.table).or_default();
+                            *most = rows.max(*most);
+                        }
+                    }
+                }
+            }
+            for (table, rows) in searched {
+                *others.entry(table).or_default() += rows;
+            }
+        }
+        let mut others: Vec<(TableId, usize)> = others.into_iter().collect();
+        others.sort();
+        for (table, rows) in others {
+            for _ in 0..rows.min(OTHERS_MAX) {
+                self.name(table, None);
+            }
+        }
+    }
+
+    /// The key of the row a part reaches, if it does not depend on rows of other parts.
+    fn key_of<'b>(&self, part: &'b Part) -> Option<Vec<Binding<'b>>> {
+        let Reach::Key(bindings) = part.reach(&self.program.schema) else {
+            return None;
+        };
+        let free = |expr: &Expr| {
+            let inside = expr.all();
+            !inside.iter().any(|one| matches!(one, Expr::Column { .. }))
+        };
+        bindings
+            .iter()
+            .all(|bound| free(bound.value))
+            .then_some(bindings)
+    }
+
+    /// The name for a key; the same for the same expressions of the same instance.
+    fn call(
+        &mut self,
+        at: (usize, usize, usize),
+        part: &'a Part,
+        bindings: &[Binding<'a>],
+        known: &mut Vec<(TableId, Vec<&'a Expr>, usize)>,
+    ) {
+        let values: Vec<&'a Expr> = bindings.iter().map(|bound| bound.value).collect();
+        let same = known
+            .iter()
+            .find(|(table, other, _)| *table == part.table && *other == values);
+        let name = match same {
+            Some((_, _, name)) => *name,
+            None => {
+                let key = bindings
+                    .iter()
+                    .map(|bound| self.early(at.0, bound.value))
+                    .collect();
+                let name = self.name(part.table, Some(key));
+                known.push((part.table, values, name));
+                name
+            }
+        };
+        self.called.insert(at, name);
+    }
+
+    /// The value of an expression that needs no execution: a constant or a parameter.
+    fn early(&mut self, instance: usize, expr: &Expr) -> Option<Linear> {
+        let symbol = match expr {
+            Expr::Constant(value) => self.constant(value),
+            Expr::Parameter(id) => self.arguments[instance].get(id.0 as usize)?.clone(),
+            _ => return None,
+        };
+        match symbol {
+            Symbol::Scalar {
+                null: Constraints::FALSE,
+                value,
+            } => Some(value),
+            _ => None,
+        }
+    }
+
+    /// A new row. Key columns not given are variables.
+    fn name(&mut self, table: TableId, key: Option<Vec<Option<Linear>>>) -> usize {
+        let number = self.names.len();
+        let called = key.is_some();
+        let declared = self.program.schema.table(table);
+        let mut given = key.unwrap_or_default().into_iter();
+        let mut key = Vec::new();
+        for column in &declared.primary_key {
+            let declared = &declared.columns[column.index()];
+            let value = given.next().flatten();
+            key.push(match value {
+                Some(value) => value,
+                None => match self.fresh(format!("r{number}.{}", declared.name), declared.ty, true)
+                {
+                    Symbol::Scalar { value, .. } => value,
+                    Symbol::List { size, .. } => size,
+                },
+            });
+        }
+        let present = self
+            .constraints
+            .truth(format!("r{number} of {}", declared.name), called);
+        self.names.push(Name {
+            table,
+            key,
+            present,
+            cells: FxHashMap::default(),
+        });
+        self.by_table[table.index()].push(number);
+        number
+    }
+}
+
+/// How many rows of a search the path looks at.
+fn rows_wanted(path: &crate::paths::Path, statement: usize) -> usize {
+    let mut most = 1;
+    let mut see = |of: u32, row: Row| {
+        if let (true, Row::Nth(row)) = (of as usize == statement, row) {
+            most = most.max(row as usize + 1);
+        }
+    };
+    for guard in &path.guards {
+        let mut waiting = vec![&guard.condition];
+        while let Some(condition) = waiting.pop() {
+            match condition {
+                Condition::HasRow { statement, row } => see(statement.0, *row),
+                Condition::And(all) | Condition::Or(all) => waiting.extend(all),
+                // That a row is not there needs none.
+                _ => {}
+            }
+        }
+    }
+    let inside = path.statements.iter().flat_map(expressions);
+    for expr in inside.flat_map(|expr| expr.all()) {
+        if let Expr::Field { statement, row, .. } = expr {
+            see(statement.0, *row);
+        }
+    }
+    most
+}

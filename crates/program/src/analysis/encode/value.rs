@@ -1,0 +1,178 @@
+//! Expressions as symbols.
+
+use super::super::constraint::{Constraints, Formula, Linear};
+use super::{Encoder, Here, Symbol};
+use crate::expr::{Condition, Expr, Operator, Row};
+
+impl Encoder<'_> {
+    /// The value of an expression.
+    pub(super) fn value(&mut self, expr: &Expr, here: &Here) -> Symbol {
+        match expr {
+            Expr::Constant(value) => self.constant(value),
+            Expr::Parameter(id) => {
+                let found = self.arguments[here.instance].get(id.0 as usize).cloned();
+                found.unwrap_or_else(|| self.opaque())
+            }
+            Expr::Column { part, column } => {
+                match here.rows.get(part.0 as usize).copied().flatten() {
+                    Some(name) => self.cell(name, *column, &here.view),
+                    None => Encoder::null(),
+                }
+            }
+            Expr::Field {
+                statement,
+                row: Row::Nth(row),
+                output,
+            } => self.known_field(here.instance, statement.0 as usize, *row, *output),
+            Expr::RowCount(statement) => self.row_count(here.instance, statement.0 as usize),
+            Expr::Arithmetic {
+                operator,
+                left,
+                right,
+            } => {
+                let (left, right) = (self.value(left, here), self.value(right, here));
+                self.arithmetic(*operator, left, right)
+            }
+            Expr::If {
+                condition,
+                then,
+                otherwise,
+            } => self.if_value(condition, then, otherwise, here),
+            Expr::List(all) => {
+                let items: Vec<Symbol> = all.iter().map(|one| self.value(one, here)).collect();
+                Symbol::List {
+                    size: Linear::constant(items.len() as i64),
+                    items,
+                }
+            }
+            Expr::Element { list, index } => self.element(list, index, here),
+            Expr::Size(list) => match self.value(list, here) {
+                Symbol::List { size, .. } => Encoder::scalar(size),
+                Symbol::Scalar { .. } => self.opaque(),
+            },
+            Expr::Call { name, arguments } => self.call_value(name, arguments, here),
+            Expr::Unknown { id, .. } => self.unknown(here.instance, id.0),
+            // A variable or a cursor is not in a path; an aggregate is an output.
+            Expr::Variable(_) | Expr::Field { .. } | Expr::Aggregate { .. } => self.opaque(),
+        }
+    }
+
+    /// The number and whether it is NULL.
+    pub(super) fn scalar_of(&mut self, expr: &Expr, here: &Here) -> (Formula, Linear) {
+        match self.value(expr, here) {
+            Symbol::Scalar { null, value } => (null, value),
+            Symbol::List { .. } => match self.opaque() {
+                Symbol::Scalar { null, value } => (null, value),
+                Symbol::List { size, .. } => (Constraints::FALSE, size),
+            },
+        }
+    }
+
+    fn if_value(
+        &mut self,
+        condition: &Condition,
+        then: &Expr,
+        other: &Expr,
+        here: &Here,
+    ) -> Symbol {
+        let holds = self.holds(condition, here);
+        let (then, other) = (self.value(then, here), self.value(other, here));
+        self.choice(vec![(holds, then)], other)
+    }
+
+    fn arithmetic(&mut self, operator: Operator, left: Symbol, right: Symbol) -> Symbol {
+        let (Symbol::Scalar { null: a, value: x }, Symbol::Scalar { null: b, value: y }) =
+            (left, right)
+        else {
+            return self.opaque();
+        };
+        let value = match operator {
+            Operator::Add => Some(x.plus(&y, 1)),
+            Operator::Subtract => Some(x.minus(&y)),
+            Operator::Multiply => match (x.known(), y.known()) {
+                (Some(factor), _) => Some(y.times(factor)),
+                (_, Some(factor)) => Some(x.times(factor)),
+                _ => None,
+            },
+            Operator::Divide | Operator::Remainder | Operator::Concatenate => None,
+        };
+        let null = self.constraints.or([a, b]);
+        match value.filter(Linear::is_small) {
+            Some(value) => Symbol::Scalar { null, value },
+            None => {
+                let name = format!("{operator:?}");
+                let given = vec![Encoder::scalar(x), Encoder::scalar(y)];
+                match self.function(name, given) {
+                    Symbol::Scalar { value, .. } => Symbol::Scalar { null, value },
+                    list => list,
+                }
+            }
+        }
+    }
+
+    fn element(&mut self, list: &Expr, index: &Expr, here: &Here) -> Symbol {
+        let list = self.value(list, here);
+        let (_, index) = self.scalar_of(index, here);
+        match (list, index.known()) {
+            (Symbol::List { items, .. }, Some(at)) => {
+                let at = usize::try_from(at).ok();
+                let found = at.and_then(|at| items.get(at).cloned());
+                found.unwrap_or_else(|| self.opaque())
+            }
+            (Symbol::List { items, .. }, None) => {
+                let mut cases = Vec::new();
+                for (at, item) in items.into_iter().enumerate() {
+                    let here = self.constraints.equal(&index, &Linear::constant(at as i64));
+                    cases.push((here, item));
+                }
+                self.choice(cases, Encoder::null())
+            }
+            (Symbol::Scalar { .. }, _) => self.opaque(),
+        }
+    }
+
+    fn call_value(&mut self, name: &str, arguments: &[Expr], here: &Here) -> Symbol {
+        let mut given: Vec<Symbol> = Vec::new();
+        for argument in arguments {
+            given.push(self.value(argument, here));
+        }
+        if matches!(name, "coalesce" | "ifnull" | "nvl") {
+            let mut chosen = Encoder::null();
+            for symbol in given.into_iter().rev() {
+                let there = match &symbol {
+                    Symbol::Scalar { null, .. } => self.constraints.not(*null),
+                    Symbol::List { .. } => Constraints::TRUE,
+                };
+                chosen = self.choice(vec![(there, symbol)], chosen);
+            }
+            return chosen;
+        }
+        self.function(name.to_string(), given)
+    }
+
+    /// A function that is not interpreted: the same for the same arguments.
+    fn function(&mut self, name: String, given: Vec<Symbol>) -> Symbol {
+        let same = |(other, arguments, _): &&(String, Vec<Symbol>, Symbol)| {
+            *other == name && *arguments == given
+        };
+        if let Some((_, _, value)) = self.calls.iter().find(same) {
+            return value.clone();
+        }
+        let value = self.opaque();
+        self.calls.push((name, given, value.clone()));
+        value
+    }
+
+    /// An unknown of an instance.
+    pub(super) fn unknown(&mut self, instance: usize, id: u32) -> Symbol {
+        if let Some(known) = self.unknowns.get(&(instance, id)) {
+            return known.clone();
+        }
+        let count = self.constraints.variables.len() as i64;
+        let name = format!("any{id} of {instance}");
+        let variable = self.constraints.number(name, 3 + count);
+        let symbol = Encoder::scalar(Linear::variable(variable));
+        self.unknowns.insert((instance, id), symbol.clone());
+        symbol
+    }
+}
