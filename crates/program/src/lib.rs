@@ -19,7 +19,12 @@ mod sqlfile;
 mod testcase;
 
 pub use access::{Binding, ColumnSet, Reach};
-pub use execute::{Bound, Call, ExecuteError, Next, ResultSet, Runner, default_of};
+pub use execute::{
+    Abort, Appearance, Bound, Call, Cell, Change, Effect, Engine, ExecuteError, Fate, How,
+    InsertedKey, Judgement, Looked, Next, Numbers, Operation, Outcome, Play, ResultSet, RowId,
+    RowState, Run, Runner, Store, View, Write, allows, appearance, default_of, judge, play,
+    serial_outcomes,
+};
 pub use expr::{
     Aggregate, Comparison, Condition, Expr, Operator, ParameterId, PartId, Row, StatementId,
     UnknownId, Value, VariableId,

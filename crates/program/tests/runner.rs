@@ -208,7 +208,7 @@ end;";
     let seen = run(text, &with(&[2]), &[]);
     assert_eq!(
         seen,
-        ["bank.sql:5:1: forever takes more than 200000 steps: a loop without end?"]
+        ["bank.sql:5:13: forever takes more than 200000 steps: a loop without end?"]
     );
 }
 
@@ -221,9 +221,9 @@ transaction sum(a int, b int)
   update accounts set bal = :d where id = 1;
 end;";
     let seen = run(text, &with(&[i64::MAX, 1]), &[]);
-    assert_eq!(seen, ["bank.sql:5:1: a number is out of range"]);
+    assert_eq!(seen, ["bank.sql:5:13: a number is out of range"]);
     let seen = run(text, &with(&[1, 0]), &[]);
-    assert_eq!(seen, ["bank.sql:5:1: division by zero"]);
+    assert_eq!(seen, ["bank.sql:5:13: division by zero"]);
     assert_eq!(run(text, &with(&[6, 2]), &[]), ["update 3", "commit"]);
 }
 

@@ -22,6 +22,37 @@ pub fn default_of(ty: Type) -> Value {
     }
 }
 
+/// The value as a column of that type stores it.
+pub(super) fn stored_as(value: Value, ty: Type) -> Value {
+    match (ty, &value) {
+        (Type::Integer, Value::Real(real)) => whole(*real).map_or(value, Value::Integer),
+        (Type::Integer, Value::Boolean(truth)) => Value::Integer(i64::from(*truth)),
+        (Type::Integer, Value::Text(text)) => match number(text) {
+            Some(Value::Real(real)) => whole(real).map_or(value, Value::Integer),
+            Some(number) => number,
+            None => value,
+        },
+        (Type::Real, Value::Integer(whole)) => Value::Real(*whole as f64),
+        (Type::Real, Value::Text(text)) => match number(text) {
+            Some(Value::Integer(whole)) => Value::Real(whole as f64),
+            Some(number) => number,
+            None => value,
+        },
+        (Type::Boolean, Value::Integer(number)) => Value::Boolean(*number != 0),
+        (Type::Text, Value::Integer(_) | Value::Real(_) | Value::Boolean(_)) => {
+            Value::Text(text_of(&value))
+        }
+        _ => value,
+    }
+}
+
+/// The nearest whole number, if it fits.
+fn whole(real: f64) -> Option<i64> {
+    let rounded = real.round();
+    let fits = rounded >= -(2f64.powi(63)) && rounded < 2f64.powi(63);
+    fits.then_some(rounded as i64)
+}
+
 fn number(text: &str) -> Option<Value> {
     let text = text.trim();
     if let Ok(whole) = text.parse::<i64>() {

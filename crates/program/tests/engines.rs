@@ -1,0 +1,257 @@
+//! What the servers do with small schedules, against what PostgreSQL 15.18 and MariaDB 10.11.19 did.
+
+use program::{
+    Appearance, Engine, Event, How, Instance, Play, Program, Scenario, StoredRow, TableId, Turn,
+    Value, appearance, judge, play, read_sql_file,
+};
+
+const PROGRAM: &str = "
+create table t (id int primary key, v int not null);
+create table savings (id int primary key, bal int not null);
+create table checking (id int primary key, bal int not null);
+
+transaction two_writes()
+  update t set v = 1 where id = 1;
+  update t set v = 2 where id = 1;
+end;
+transaction read(k int)
+  select v from t where id = :k;
+end;
+transaction read_two(a int, b int)
+  select v from t where id = :a;
+  select v from t where id = :b;
+end;
+transaction write(k int)
+  update t set v = 1 where id = :k;
+end;
+transaction increment(k int)
+  select v into :old from t where id = :k;
+  update t set v = :old + 1 where id = :k;
+end;
+transaction skew(a int, b int, amount int)
+  select v into :old from t where id = :a;
+  if :old + :amount < 1000 then
+    update t set v = :amount where id = :b;
+  end if;
+end;
+transaction deposit(k int, amount int)
+  update t set v = v + :amount where id = :k;
+end;
+transaction write_check(c int, amount int)
+  select bal into :s from savings where id = :c;
+  select bal into :k from checking where id = :c;
+  if :s + :k < :amount then
+    update checking set bal = bal - :amount - 1 where id = :c;
+  else
+    update checking set bal = bal - :amount where id = :c;
+  end if;
+end;
+transaction save(c int, amount int)
+  update savings set bal = bal + :amount where id = :c;
+end;
+transaction balance(c int)
+  select bal from savings where id = :c;
+  select bal from checking where id = :c;
+end;
+transaction locked_increment(k int)
+  select v into :old from t where id = :k for update;
+  update t set v = :old + 1 where id = :k;
+end;
+transaction add(k int)
+  select count(*) into :n from t where v > 0;
+  if :n = 0 then
+    insert into t values (:k, 1);
+  end if;
+end;
+";
+
+fn program() -> Program {
+    read_sql_file(PROGRAM, "micro.sql", None).expect("the program is read")
+}
+
+/// `0.0 1.c`: the first statement of instance 0, the commit of instance 1.
+fn schedule(text: &str) -> Vec<Turn> {
+    let turn = |word: &str| {
+        let (instance, event) = word.split_once('.').expect("instance.event");
+        Turn {
+            instance: instance.parse().expect("an instance"),
+            event: match event {
+                "c" => Event::Commit,
+                "b" => Event::Begin,
+                number => Event::Statement(number.parse().expect("a statement")),
+            },
+            sees: None,
+        }
+    };
+    text.split_whitespace().map(turn).collect()
+}
+
+fn scenario(program: &Program, instances: &[(&str, &[i64])], order: &str) -> Scenario {
+    let row = |table: u32, id: i64| StoredRow {
+        table: TableId(table),
+        values: vec![Value::Integer(id), Value::Integer(0)],
+    };
+    let instance = |(name, arguments): &(&str, &[i64])| Instance {
+        transaction: program
+            .transactions
+            .iter()
+            .position(|txn| txn.name == *name)
+            .expect("a transaction"),
+        arguments: arguments.iter().map(|one| Value::Integer(*one)).collect(),
+        ..Instance::default()
+    };
+    Scenario {
+        rows: vec![row(0, 1), row(0, 2), row(1, 1), row(2, 1)],
+        instances: instances.iter().map(instance).collect(),
+        schedule: schedule(order),
+    }
+}
+
+fn played(program: &Program, scenario: &Scenario, engine: Engine) -> (Play, Appearance) {
+    let played = play(program, scenario, How::Engine(engine)).expect("it plays");
+    let judgement = judge(program, scenario, &played).expect("it is judged");
+    let seen = appearance(&played, &judgement);
+    (played, seen)
+}
+
+fn short(seen: Appearance) -> &'static str {
+    match seen {
+        Appearance::Manifested => "A",
+        Appearance::PreventedByAbort => "ab",
+        Appearance::PreventedByLock | Appearance::NotManifested => "-",
+    }
+}
+
+fn row(instances: &[(&str, &[i64])], order: &str) -> String {
+    let program = program();
+    let scenario = scenario(&program, instances, order);
+    let cells = Engine::ALL.map(|engine| short(played(&program, &scenario, engine).1));
+    cells.join(" ")
+}
+
+#[test]
+fn the_servers_do_as_they_did() {
+    let rows: [(&str, String, &str); 7] = [
+        (
+            "dirty read",
+            row(
+                &[("two_writes", &[]), ("read", &[1])],
+                "0.0 1.0 1.c 0.1 0.c",
+            ),
+            "- - - A - - - -",
+        ),
+        (
+            "non-repeatable read",
+            row(
+                &[("read_two", &[1, 1]), ("write", &[1])],
+                "0.0 1.0 1.c 0.1 0.c",
+            ),
+            "A - - A A - - -",
+        ),
+        (
+            "lost update",
+            row(
+                &[("increment", &[1]), ("increment", &[1])],
+                "0.0 1.0 0.1 0.c 1.1 1.c",
+            ),
+            "A ab ab A A A ab ab",
+        ),
+        (
+            "write skew",
+            row(
+                &[("skew", &[1, 2, 600]), ("skew", &[2, 1, 600])],
+                "0.0 1.0 0.1 1.1 0.c 1.c",
+            ),
+            "A A ab A A A A ab",
+        ),
+        (
+            "long fork",
+            row(
+                &[
+                    ("read_two", &[1, 2]),
+                    ("read_two", &[2, 1]),
+                    ("write", &[1]),
+                    ("write", &[2]),
+                ],
+                "0.0 1.0 2.0 2.c 3.0 3.c 0.1 1.1 0.c 1.c",
+            ),
+            "A - - A A - - ab",
+        ),
+        (
+            "SmallBank",
+            row(
+                &[
+                    ("write_check", &[1, 10]),
+                    ("save", &[1, 20]),
+                    ("balance", &[1]),
+                ],
+                "0.0 0.1 1.0 1.c 2.0 2.1 2.c 0.2 0.c",
+            ),
+            "A A ab A A A A -",
+        ),
+        (
+            "two deposits",
+            row(
+                &[("deposit", &[1, 5]), ("deposit", &[1, 7])],
+                "0.0 1.0 0.c 1.c",
+            ),
+            "- ab ab - - - - -",
+        ),
+    ];
+    for (name, found, expected) in rows {
+        assert_eq!(
+            found, expected,
+            "{name}: PG rc rr ser, MariaDB ru rc rr rr+si ser"
+        );
+    }
+}
+
+#[test]
+fn a_lock_asked_for_saves_the_update() {
+    let found = row(
+        &[("locked_increment", &[1]), ("locked_increment", &[1])],
+        "0.0 1.0 0.1 0.c 1.1 1.c",
+    );
+    assert_eq!(found, "- ab ab - - - - -");
+}
+
+#[test]
+fn inserts_into_what_was_searched_are_phantoms() {
+    let found = row(&[("add", &[7]), ("add", &[8])], "0.0 1.0 0.1 1.1 0.c 1.c");
+    // At MariaDB's serializable both have locked the gap, and wait for each other.
+    assert_eq!(found, "A A ab A A A A ab");
+}
+
+#[test]
+fn who_waits_catches_up_before_the_next_turn() {
+    let program = program();
+    let scenario = scenario(
+        &program,
+        &[("deposit", &[1, 5]), ("deposit", &[1, 7]), ("read", &[1])],
+        "0.0 1.0 1.c 0.c 2.0 2.c",
+    );
+    let (play, seen) = played(&program, &scenario, Engine::PostgresReadCommitted);
+    assert_eq!(seen, Appearance::PreventedByLock);
+    assert_eq!(play.runs[1].waits, [0]);
+    assert_eq!(play.commits, [0, 1, 2]);
+    assert_eq!(play.runs[2].results[0].rows, [[Value::Integer(12)]]);
+}
+
+#[test]
+fn a_begin_takes_the_snapshot() {
+    let program = program();
+    let instances: &[(&str, &[i64])] = &[("read", &[1]), ("write", &[1])];
+    for (order, value) in [("0.b 1.0 1.c 0.0 0.c", 0), ("1.0 1.c 0.0 0.c", 1)] {
+        let scenario = scenario(&program, instances, order);
+        for engine in [Engine::PostgresRepeatableRead, Engine::MariaRepeatableRead] {
+            let (play, _) = played(&program, &scenario, engine);
+            let rows = &play.runs[0].results[0].rows;
+            assert_eq!(
+                *rows,
+                [[Value::Integer(value)]],
+                "{order} on {}",
+                engine.name()
+            );
+        }
+    }
+}
