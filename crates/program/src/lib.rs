@@ -11,6 +11,7 @@ mod paths;
 mod place;
 mod print;
 mod resolve;
+pub mod robust;
 mod scenario;
 mod schema;
 mod sources;

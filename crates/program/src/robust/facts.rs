@@ -1,0 +1,68 @@
+//! What the statements of a set of transactions never do: columns that nobody updates, tables that
+//! nobody inserts into or deletes from.
+
+use crate::ir::{Action, OnConflict, Set, Transaction};
+use crate::schema::{ColumnId, Schema, TableId};
+use std::collections::BTreeSet;
+
+/// What happens to tables and columns in a set of transactions.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Facts {
+    updated: BTreeSet<(TableId, ColumnId)>,
+    inserted: BTreeSet<TableId>,
+    deleted: BTreeSet<TableId>,
+}
+
+impl Facts {
+    pub fn of<'a>(schema: &Schema, transactions: impl Iterator<Item = &'a Transaction>) -> Facts {
+        let mut facts = Facts::default();
+        for transaction in transactions {
+            for statement in transaction.statements() {
+                for part in &statement.parts {
+                    facts.add(schema, part.table, &part.action);
+                }
+            }
+        }
+        facts
+    }
+
+    fn add(&mut self, schema: &Schema, table: TableId, action: &Action) {
+        let columns = |sets: &[Set]| -> Vec<(TableId, ColumnId)> {
+            sets.iter().map(|set| (table, set.column)).collect()
+        };
+        match action {
+            Action::Select(_) => {}
+            Action::Update { sets } => self.updated.extend(columns(sets)),
+            Action::Delete => {
+                self.deleted.insert(table);
+            }
+            Action::Insert(insert) => {
+                self.inserted.insert(table);
+                match &insert.on_conflict {
+                    OnConflict::Fail | OnConflict::Ignore => {}
+                    OnConflict::Update(sets) => self.updated.extend(columns(sets)),
+                    OnConflict::Replace => {
+                        self.deleted.insert(table);
+                        let all = schema.table(table).column_ids();
+                        self.updated.extend(all.map(|column| (table, column)));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Whether a row keeps the value of that column as long as it exists.
+    pub fn is_constant(&self, table: TableId, column: ColumnId) -> bool {
+        !self.updated.contains(&(table, column))
+    }
+
+    /// Whether rows can go.
+    pub fn deletes(&self, table: TableId) -> bool {
+        self.deleted.contains(&table)
+    }
+
+    /// Whether the rows of a table are always the same ones.
+    pub fn is_fixed(&self, table: TableId) -> bool {
+        !self.deleted.contains(&table) && !self.inserted.contains(&table)
+    }
+}

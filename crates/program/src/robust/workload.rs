@@ -1,0 +1,329 @@
+//! A program made ready: its paths, and from them the answer for any part of it at any levels.
+
+use super::counters::numbered;
+use super::cycles::{Cycle, Search};
+use super::edges::{Dependency, Graph, Relations};
+use super::facts::Facts;
+use super::templates::{self, Split};
+use super::unit::Unit;
+use super::variants::variants;
+use super::{
+    Counterexample, Doubt, Level, Method, Proof, RobustOptions, Robustness, SplitInstance,
+};
+use crate::ir::{Program, Step};
+use crate::paths::{End, Path};
+use crate::place::NoteKind;
+use crate::scenario::{Edge, EdgeKind, Event, Point, Turn};
+use std::sync::Arc;
+
+/// A program and the paths of its transactions.
+pub struct Workload<'a> {
+    program: &'a Program,
+    options: RobustOptions,
+    paths: Vec<Vec<Arc<Path>>>,
+    complete: Vec<bool>,
+    loops: Vec<bool>,
+}
+
+impl<'a> Workload<'a> {
+    /// Follows all paths.
+    pub fn new(program: &'a Program, options: &RobustOptions) -> Workload<'a> {
+        let mut workload = Workload {
+            program,
+            options: *options,
+            paths: Vec::new(),
+            complete: Vec::new(),
+            loops: Vec::new(),
+        };
+        for transaction in &program.transactions {
+            let found = transaction.paths(&program.schema, options.bounds);
+            let commits = found
+                .paths
+                .into_iter()
+                .filter(|path| path.end == End::Commit);
+            workload.paths.push(commits.map(Arc::new).collect());
+            workload.complete.push(found.complete);
+            workload.loops.push(has_loop(&transaction.body));
+        }
+        workload
+    }
+
+    /// The program.
+    pub fn program(&self) -> &'a Program {
+        self.program
+    }
+
+    /// The answer for the transactions that have a level; those without are left out.
+    pub fn check(&self, levels: &[Option<Level>]) -> Robustness {
+        let taken = |at: &usize| levels.get(*at).copied().flatten().is_some();
+        let taken: Vec<usize> = (0..self.paths.len()).filter(taken).collect();
+        if let Some(at) = taken.iter().find(|at| !self.complete[**at]) {
+            let name = &self.program.transactions[*at].name;
+            let most = self.options.bounds.paths;
+            return Robustness::Unproved(Box::new(Doubt {
+                suspect: None,
+                reason: format!("{name} has more than {most} paths; not all were looked at"),
+            }));
+        }
+        let all_serializable = taken
+            .iter()
+            .all(|at| levels[*at] == Some(Level::Serializable));
+        let transactions = taken.iter().map(|at| &self.program.transactions[*at]);
+        let facts = Facts::of(&self.program.schema, transactions);
+        let units = self.units(&taken, &facts);
+        if all_serializable {
+            return Robustness::Robust(self.proof(Method::Templates, &units, &[]));
+        }
+        let of_unit = |units: &[Unit]| -> Vec<Option<Level>> {
+            units.iter().map(|unit| levels[unit.transaction]).collect()
+        };
+        let straight = taken.iter().all(|at| !self.loops[*at]);
+        if self.options.method != Some(Method::Programs)
+            && straight
+            && templates::applies(&units)
+            && let Some(units) = all_variants(&units)
+        {
+            let split = templates::find(&units, &of_unit(&units));
+            return match split {
+                None => Robustness::Robust(self.proof(Method::Templates, &units, &[])),
+                Some(split) => self.confirmed(self.of_split(&split, &units, levels)),
+            };
+        }
+        let paths: Vec<&Path> = units.iter().map(|unit| &*unit.path).collect();
+        let numbered = match self.options.relations {
+            Relations::Keys => numbered(&self.program.schema, &facts, &paths),
+            Relations::None | Relations::SameRow => Vec::new(),
+        };
+        let edges = Graph {
+            units: &units,
+            facts: &facts,
+            numbered: &numbered,
+            relations: self.options.relations,
+            on_snapshots: taken.iter().all(|at| levels[*at] >= Some(Level::Snapshot)),
+        }
+        .edges();
+        let search = Search {
+            edges: &edges,
+            levels: &of_unit(&units),
+            kind: self.options.cycles,
+        };
+        match search.find() {
+            None => Robustness::Robust(self.proof(Method::Programs, &units, &edges)),
+            Some(cycle) => self.confirmed(self.of_cycle(&cycle, &edges, &units, levels)),
+        }
+    }
+
+    fn units(&self, taken: &[usize], facts: &Facts) -> Vec<Unit> {
+        let schema = &self.program.schema;
+        let mut units: Vec<Unit> = Vec::new();
+        for &at in taken {
+            for path in &self.paths[at] {
+                let mut unit = Unit::new(schema, facts, at, path.clone());
+                if self.options.relations != Relations::Keys {
+                    unit = unit.without_relations(schema);
+                }
+                if !units.iter().any(|known| known.is_like(&unit)) {
+                    units.push(unit);
+                }
+            }
+        }
+        units
+    }
+
+    fn proof(&self, method: Method, units: &[Unit], edges: &[Dependency]) -> Proof {
+        let mut assumptions = vec![
+            "A row that a statement looks up by its key is there, in tables that no transaction \
+             inserts into or deletes from."
+                .to_string(),
+        ];
+        if method == Method::Programs && self.options.relations == Relations::Keys {
+            assumptions.push(
+                "Rows there at the beginning have smaller numbers than the counters that number \
+                 them, and refer to rows that are there."
+                    .to_string(),
+            );
+        }
+        let notes = self.program.notes.iter();
+        if notes
+            .filter(|note| note.kind == NoteKind::Statement)
+            .count()
+            > 0
+        {
+            assumptions.push(
+                "Statements that were not understood (see the notes) do not matter.".to_string(),
+            );
+        }
+        let counterflow = |edge: &&Dependency| edge.counterflow || edge.counterflow_on_snapshot;
+        Proof {
+            method,
+            paths: units.len(),
+            edges: edges.len(),
+            counterflow: edges.iter().filter(counterflow).count(),
+            assumptions,
+        }
+    }
+
+    /// The split run that a cycle suggests: P is split behind the read that B overwrites.
+    fn of_cycle(
+        &self,
+        cycle: &Cycle,
+        edges: &[Dependency],
+        units: &[Unit],
+        levels: &[Option<Level>],
+    ) -> Counterexample {
+        // A type I cycle begins with the counterflow edge itself.
+        let pivot = cycle.iter().position(|at| {
+            let edge = &edges[*at];
+            edge.counterflow || edge.counterflow_on_snapshot
+        });
+        let turn = match cycle.len() {
+            0 | 1 => 0,
+            _ if self.options.cycles == super::CycleKind::TypeII => 1,
+            _ => pivot.unwrap_or(0),
+        };
+        let turned: Vec<&Dependency> = cycle[turn..]
+            .iter()
+            .chain(&cycle[..turn])
+            .map(|at| &edges[*at])
+            .collect();
+        let instances: Vec<usize> = turned.iter().map(|edge| edge.from).collect();
+        let hops: Vec<(usize, usize)> = turned.iter().map(|e| (e.source, e.target)).collect();
+        let kinds: Vec<EdgeKind> = turned.iter().map(|edge| edge.kind).collect();
+        self.split_run(
+            Method::Programs,
+            &instances,
+            &hops,
+            Some(&kinds),
+            units,
+            levels,
+        )
+    }
+
+    fn of_split(&self, split: &Split, units: &[Unit], levels: &[Option<Level>]) -> Counterexample {
+        self.split_run(
+            Method::Templates,
+            &split.units,
+            &split.hops,
+            None,
+            units,
+            levels,
+        )
+    }
+
+    fn split_run(
+        &self,
+        method: Method,
+        instances: &[usize],
+        hops: &[(usize, usize)],
+        kinds: Option<&[EdgeKind]>,
+        units: &[Unit],
+        levels: &[Option<Level>],
+    ) -> Counterexample {
+        let count = instances.len();
+        let mut edges = Vec::new();
+        for (at, (source, target)) in hops.iter().enumerate() {
+            let next = (at + 1) % count;
+            let a = &units[instances[at]].accesses[*source];
+            let b = &units[instances[next]].accesses[*target];
+            let mut possible = super::edges::kinds(a, b);
+            // From the read that is overwritten, and back to what T1 writes, by reading.
+            possible.sort_by_key(|(kind, _)| match kind {
+                EdgeKind::ReadWrite if at == 0 || next == 0 => 0,
+                EdgeKind::WriteWrite => 1,
+                _ => 2,
+            });
+            if let Some(kinds) = kinds {
+                possible.retain(|(kind, _)| *kind == kinds[at]);
+            }
+            let Some((kind, columns)) = possible.into_iter().next() else {
+                continue;
+            };
+            edges.push(Edge {
+                from: Point {
+                    instance: at,
+                    statement: a.statement as u32,
+                },
+                to: Point {
+                    instance: next,
+                    statement: b.statement as u32,
+                },
+                kind,
+                table: Some(a.table),
+                columns: columns.columns,
+            });
+        }
+        let split = hops
+            .first()
+            .map_or(0, |hop| units[instances[0]].accesses[hop.0].statement + 1);
+        let instances: Vec<SplitInstance> = instances
+            .iter()
+            .map(|at| SplitInstance {
+                transaction: units[*at].transaction,
+                level: levels[units[*at].transaction].unwrap_or(Level::ReadCommitted),
+                path: units[*at].path.clone(),
+            })
+            .collect();
+        Counterexample {
+            method,
+            schedule: schedule(&instances, split),
+            instances,
+            edges,
+            scenario: None,
+        }
+    }
+
+    fn confirmed(&self, found: Counterexample) -> Robustness {
+        match found.method {
+            Method::Templates => Robustness::NotRobust(Box::new(found)),
+            Method::Programs => Robustness::Unproved(Box::new(Doubt {
+                suspect: Some(found),
+                reason: "a cycle of dependencies was found, which may be impossible".to_string(),
+            })),
+        }
+    }
+}
+
+/// The first instance up to a statement, the others, the rest of the first.
+fn schedule(instances: &[SplitInstance], split: usize) -> Vec<Turn> {
+    let mut turns = Vec::new();
+    let mut add = |instance: usize, event: Event| {
+        turns.push(Turn {
+            instance,
+            event,
+            sees: None,
+        });
+    };
+    let length = |instance: usize| instances[instance].path.statements.len();
+    add(0, Event::Begin);
+    for statement in 0..split.min(length(0)) {
+        add(0, Event::Statement(statement as u32));
+    }
+    for other in 1..instances.len() {
+        add(other, Event::Begin);
+        for statement in 0..length(other) {
+            add(other, Event::Statement(statement as u32));
+        }
+        add(other, Event::Commit);
+    }
+    for statement in split..length(0) {
+        add(0, Event::Statement(statement as u32));
+    }
+    add(0, Event::Commit);
+    turns
+}
+
+fn all_variants(units: &[Unit]) -> Option<Vec<Unit>> {
+    let all: Option<Vec<Vec<Unit>>> = units.iter().map(variants).collect();
+    Some(all?.into_iter().flatten().collect())
+}
+
+fn has_loop(steps: &[Step]) -> bool {
+    let mut waiting: Vec<&Step> = steps.iter().collect();
+    while let Some(step) = waiting.pop() {
+        if matches!(step, Step::Loop { .. }) {
+            return true;
+        }
+        waiting.extend(step.inner());
+    }
+    false
+}
