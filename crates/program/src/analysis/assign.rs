@@ -20,14 +20,6 @@ pub(super) struct Numbers {
 }
 
 impl Numbers {
-    /// Whether the term is said not to be 0.
-    pub fn is_distinct(&self, term: &Linear) -> bool {
-        let opposite = term.times(-1);
-        self.distinct
-            .iter()
-            .any(|known| *known == *term || *known == opposite)
-    }
-
     /// Whether the term is said to be at most 0, or to be greater.
     pub fn is_at_most(&self, term: &Linear) -> Option<bool> {
         let opposite = term.times(-1);

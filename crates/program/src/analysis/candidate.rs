@@ -110,17 +110,22 @@ fn check(program: &Program, candidate: &Candidate) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether a turn without `sees` sees the write of an earlier turn of another instance.
-pub(super) fn visible_by_level(candidate: &Candidate, write: usize, turn: usize) -> bool {
+/// Whether a turn without `sees` sees the write of an earlier turn of another instance, where the
+/// reader runs at that level.
+pub(super) fn visible_by_level(
+    schedule: &[Turn],
+    level: Option<StoreLevel>,
+    write: usize,
+    turn: usize,
+) -> bool {
     let position = |instance: usize, event: Event| {
         let same = |step: &Turn| step.instance == instance && step.event == event;
-        candidate.schedule.iter().position(same)
+        schedule.iter().position(same)
     };
-    let reader = candidate.schedule[turn].instance;
-    let writer = candidate.schedule[write].instance;
-    let committed = position(writer, Event::Commit);
+    let reader = schedule[turn].instance;
+    let committed = position(schedule[write].instance, Event::Commit);
     let before = |at: usize| committed.is_some_and(|commit| commit < at);
-    match candidate.instances[reader].level {
+    match level {
         Some(StoreLevel::ReadCommitted) => before(turn),
         Some(
             StoreLevel::ReadAtomic
@@ -131,7 +136,7 @@ pub(super) fn visible_by_level(candidate: &Candidate, write: usize, turn: usize)
         ) => {
             let first = |step: &Turn| step.instance == reader;
             let began = position(reader, Event::Begin);
-            let start = began.or(candidate.schedule.iter().position(first));
+            let start = began.or(schedule.iter().position(first));
             before(start.unwrap_or(turn))
         }
         _ => write < turn,

@@ -163,7 +163,7 @@ impl Solver<'_> {
                 let term = self.normal(term);
                 match term.known() {
                     Some(value) => Some(value == 0),
-                    None => self.numbers.is_distinct(&term).then_some(false),
+                    None => self.is_distinct(&term).then_some(false),
                 }
             }
             Node::AtMostZero(term) => {
@@ -176,6 +176,15 @@ impl Solver<'_> {
             Node::And(all) => self.all_hold(all, true),
             Node::Or(all) => self.all_hold(all, false).map(|none| !none),
         }
+    }
+
+    /// Whether the term is said not to be 0.
+    fn is_distinct(&self, term: &Linear) -> bool {
+        let opposite = term.times(-1);
+        self.numbers.distinct.iter().any(|known| {
+            let known = self.normal(known);
+            known == *term || known == opposite
+        })
     }
 
     /// Whether each of them is as wanted.

@@ -41,7 +41,10 @@ impl Encoder<'_> {
             write.point.instance == instance
                 || match &step.sees {
                     Some(sees) => sees.contains(&write.turn),
-                    None => visible_by_level(self.candidate, write.turn, turn),
+                    None => {
+                        let level = self.candidate.instances[instance].level;
+                        visible_by_level(&self.candidate.schedule, level, write.turn, turn)
+                    }
                 }
         };
         let all = self.writes.iter().enumerate();

@@ -26,7 +26,7 @@ use crate::expr::Value;
 use crate::ir::{Program, Statement};
 use crate::scenario::{Event, Point};
 use crate::schema::{ColumnId, TableId, Type};
-pub(super) use names::text_code;
+pub(super) use names::{expressions, text_code};
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 

@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 /// The greatest number of elements of a list that is an argument.
 const ELEMENTS_MAX: usize = 3;
 /// The most rows of a table that no statement calls by key.
-const OTHERS_MAX: usize = 3;
+const OTHERS_MAX: usize = 4;
 /// The distance of two texts of the program among all texts.
 const TEXT_STEP: i64 = 1000;
 
@@ -22,7 +22,7 @@ pub(in super::super) fn text_code(position: usize) -> i64 {
 }
 
 /// All expressions of a statement.
-pub(super) fn expressions(statement: &Statement) -> Vec<&Expr> {
+pub(in super::super) fn expressions(statement: &Statement) -> Vec<&Expr> {
     let mut found: Vec<&Expr> = Vec::new();
     for part in &statement.parts {
         found.extend(part.filter.expressions());
@@ -130,9 +130,8 @@ impl<'a> Encoder<'a> {
                             self.called.insert(at, name);
                         }
                         None => {
-                            let rows = rows_wanted(&run.path, position);
-                            let most = searched.entry(part.table).or_default();
-                            *most = rows.max(*most);
+                            *searched.entry(part.table).or_default() +=
+                                rows_wanted(&run.path, position);
                         }
                     }
                 }
