@@ -23,6 +23,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("workload", &["history"]),
     ("program", &["history", "workload"]),
     ("protocol", &["history", "checker"]),
+    ("report", &["history"]),
 ];
 
 /// Foreign crates and the files that may name them. A crate used like the standard library may be

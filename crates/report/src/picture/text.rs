@@ -1,0 +1,278 @@
+//! A picture in letters: the circle from top to bottom, with the way back at the right side.
+//!
+//! Every arrow has its reason beside it, so the drawing is an explanation by itself. Nothing is wider
+//! than asked for.
+
+use super::{Arrow, Certainty, Picture, Role, TxnBox};
+use crate::escape::{columns, cut, letter_columns, padded, wrap};
+
+/// How a drawing of letters looks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TextStyle {
+    /// The widest line.
+    pub width: usize,
+    /// Whether only ASCII is used.
+    pub ascii: bool,
+}
+
+impl Default for TextStyle {
+    fn default() -> TextStyle {
+        TextStyle {
+            width: 80,
+            ascii: false,
+        }
+    }
+}
+
+/// The narrowest drawing worth looking at.
+const NARROW: usize = 24;
+
+struct Signs {
+    /// Left upper, right upper, left lower and right lower corner; horizontal, vertical.
+    frame: [char; 6],
+    down: char,
+    dashed: char,
+    dotted: char,
+    head: char,
+    back: char,
+    turn: [char; 2],
+    side: char,
+}
+
+const UNICODE: Signs = Signs {
+    frame: ['┌', '┐', '└', '┘', '─', '│'],
+    down: '│',
+    dashed: '╎',
+    dotted: '┊',
+    head: '▼',
+    back: '◀',
+    turn: ['┐', '┘'],
+    side: '│',
+};
+
+const ASCII: Signs = Signs {
+    frame: ['+', '+', '+', '+', '-', '|'],
+    down: '|',
+    dashed: ':',
+    dotted: '.',
+    head: 'v',
+    back: '<',
+    turn: ['+', '+'],
+    side: '|',
+};
+
+impl Picture {
+    /// The picture in letters, for a terminal.
+    pub fn text(&self, style: TextStyle) -> String {
+        let signs = if style.ascii { &ASCII } else { &UNICODE };
+        let mut page = Letters {
+            signs,
+            width: style.width.max(NARROW),
+            rows: Vec::new(),
+        };
+        let chain: Vec<&Arrow> = self.circle_arrows().collect();
+        let is_closed = self.circle().is_some() && chain.len() > 1;
+        if chain.is_empty() {
+            for txn in &self.boxes {
+                page.txn_box(txn, 0);
+            }
+        } else {
+            page.chain(self, &chain, is_closed);
+        }
+        page.support(self);
+        let mut text = page.rows.join("\n") + "\n";
+        if style.ascii {
+            text = ascii(&text);
+        }
+        text
+    }
+}
+
+struct Letters<'a> {
+    signs: &'a Signs,
+    width: usize,
+    rows: Vec<String>,
+}
+
+impl Letters<'_> {
+    /// Boxes below each other with the arrows between; the last arrow leads back up.
+    fn chain(&mut self, picture: &Picture, chain: &[&Arrow], is_closed: bool) {
+        let inner = self.width - if is_closed { 4 } else { 0 };
+        let mut drawn = Letters {
+            signs: self.signs,
+            width: inner,
+            rows: Vec::new(),
+        };
+        let mut last = usize::MAX;
+        for (place, arrow) in chain.iter().enumerate() {
+            if arrow.from != last {
+                drawn.txn_box(&picture.boxes[arrow.from], 0);
+            }
+            let is_back = is_closed && place + 1 == chain.len();
+            drawn.arrow(arrow, is_back);
+            if !is_back {
+                drawn.txn_box(&picture.boxes[arrow.to], 0);
+            }
+            last = arrow.to;
+        }
+        if !is_closed {
+            self.rows.append(&mut drawn.rows);
+            return;
+        }
+        self.close(
+            drawn.rows,
+            columns_of_box(&picture.boxes[chain[0].from], inner),
+        );
+    }
+
+    /// Draws the way back at the right side of the rows.
+    fn close(&mut self, rows: Vec<String>, first_box: usize) {
+        let signs = self.signs;
+        let side = rows.iter().map(|row| columns(row)).max().unwrap_or(0) + 2;
+        let last = rows.len().saturating_sub(1);
+        for (place, row) in rows.into_iter().enumerate() {
+            let line = match place {
+                0 => row,
+                1 => {
+                    let dashes = signs.frame[4]
+                        .to_string()
+                        .repeat(side.saturating_sub(first_box + 1));
+                    format!(
+                        "{}{}{dashes}{}",
+                        padded(&row, first_box),
+                        signs.back,
+                        signs.turn[0]
+                    )
+                }
+                _ if place == last => {
+                    let used = columns(&row);
+                    let dashes = signs.frame[4].to_string().repeat(side.saturating_sub(used));
+                    format!("{row}{dashes}{}", signs.turn[1])
+                }
+                _ => format!("{}{}", padded(&row, side), signs.side),
+            };
+            self.rows.push(line);
+        }
+    }
+
+    fn txn_box(&mut self, txn: &TxnBox, indent: usize) {
+        let [
+            left_upper,
+            right_upper,
+            left_lower,
+            right_lower,
+            across,
+            side,
+        ] = self.signs.frame;
+        let width = columns_of_box(txn, self.width - indent) - 2;
+        let room = width - 2;
+        let margin = " ".repeat(indent);
+        let bar: String = across.to_string().repeat(width);
+        self.rows
+            .push(format!("{margin}{left_upper}{bar}{right_upper}"));
+        for line in box_lines(txn, room) {
+            self.rows
+                .push(format!("{margin}{side} {} {side}", padded(&line, room)));
+        }
+        self.rows
+            .push(format!("{margin}{left_lower}{bar}{right_lower}"));
+    }
+
+    /// An arrow down with its reason beside it. One that goes back ends in a corner.
+    fn arrow(&mut self, arrow: &Arrow, is_back: bool) {
+        let stem = match arrow.certainty {
+            Certainty::Seen => self.signs.down,
+            Certainty::Inferred => self.signs.dashed,
+            Certainty::Assumed => self.signs.dotted,
+        };
+        let label = arrow.label();
+        let room = self.width.saturating_sub(4).max(8);
+        let mut lines: Vec<String> = wrap(&format!("{label}: {}", arrow.reason), room);
+        lines.retain(|line| !line.is_empty());
+        for line in lines {
+            self.rows.push(format!("  {stem} {line}"));
+        }
+        self.rows.push(if is_back {
+            format!("  {}{}", self.signs.frame[2], self.signs.frame[4])
+        } else {
+            format!("  {}", self.signs.head)
+        });
+    }
+
+    /// What the arrows of the circle rest on, a line each.
+    fn support(&mut self, picture: &Picture) {
+        let support = picture
+            .arrows
+            .iter()
+            .filter(|arrow| arrow.role == Role::Support);
+        let support: Vec<&Arrow> = support.collect();
+        if support.is_empty() && picture.left_out == 0 {
+            return;
+        }
+        self.rows.push(String::new());
+        for arrow in &support {
+            let (from, to) = (
+                &picture.boxes[arrow.from].name,
+                &picture.boxes[arrow.to].name,
+            );
+            let text = format!("{from} -{}-> {to}: {}", arrow.label(), arrow.reason);
+            for (place, line) in wrap(&text, self.width - 4).into_iter().enumerate() {
+                self.rows
+                    .push(format!("{}{line}", if place == 0 { "  " } else { "    " }));
+            }
+        }
+        if picture.left_out > 0 {
+            self.rows
+                .push(format!("  … and {} more transactions", picture.left_out));
+        }
+    }
+}
+
+/// The lines of a box.
+fn box_lines(txn: &TxnBox, room: usize) -> Vec<String> {
+    let head = if txn.note.is_empty() {
+        txn.name.clone()
+    } else {
+        format!("{}  ({})", txn.name, txn.note)
+    };
+    let mut lines = vec![fitted(&head, room)];
+    lines.extend(txn.lines.iter().map(|line| fitted(&line.text, room)));
+    if txn.more > 0 {
+        lines.push(fitted(&format!("… {} more", txn.more), room));
+    }
+    lines
+}
+
+/// At most `room` columns of a text.
+fn fitted(text: &str, room: usize) -> String {
+    let mut letters = room;
+    loop {
+        let shown = cut(text, letters);
+        if columns(&shown) <= room || letters <= 1 {
+            return shown;
+        }
+        letters -= 1;
+    }
+}
+
+/// How many columns a box takes, its frame included.
+fn columns_of_box(txn: &TxnBox, width: usize) -> usize {
+    let room = width.saturating_sub(4).max(4);
+    let lines = box_lines(txn, room);
+    lines.iter().map(|line| columns(line)).max().unwrap_or(0) + 4
+}
+
+/// What is left of a text without anything beyond ASCII.
+fn ascii(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            // One letter for one letter: the lines keep their length.
+            '…' => out.push('~'),
+            '→' => out.push('>'),
+            letter if letter.is_ascii() => out.push(letter),
+            other => out.push_str(&"?".repeat(letter_columns(other))),
+        }
+    }
+    out
+}
