@@ -1,31 +1,99 @@
-//! The command line of Isolde: opens files, calls the libraries, prints, and exits.
+//! Isolde tells whether transactions were isolated the way somebody claims.
 //!
-//! As a library it has what a protocol of somebody's own needs: [`protocol`] to write it, and
-//! [`model::main`] to give it the command line of `isolde model`.
+//! For whoever writes a database, or uses one, in Rust: record in a test what clients asked and what they were told,
+//! and assert a level.
+//!
+//! ```
+//! use isolde::{check, Level, Recorder};
+//!
+//! let recorder = Recorder::new();
+//! let mut client = recorder.session(); // one for each thread of the test
+//! let txn = client.begin();
+//! txn.read("x", 0); // what the store answered
+//! txn.write("x", 1);
+//! txn.commit();
+//! check(&recorder.history(), Level::Serializable).assert();
+//! ```
+//!
+//! Where the level is violated, [`Outcome::assert`] panics with an explanation: the kind of the anomaly, the reason
+//! step by step, the transactions in it, and what weaker levels still hold. The examples `broken_store` (a store that
+//! loses an update) and `redb` (one that does not) are whole tests; docs/library.md says how to write one that finds
+//! something.
+//!
+//! # What else is here
+//!
+//! - [`history`]: histories, levels, anomalies, every file format, and [`history::certify()`], which re-checks the
+//!   evidence of a verdict.
+//! - [`checker`]: the engines behind [`check()`], for several levels at once, with a budget.
+//! - `protocol` and `model`: to write a protocol of one's own and give it the command line of `isolde model`.
+//!
+//! # Features
+//!
+//! `cli`, which is on by default, is the program `isolde` with its drivers for databases, `protocol` and `model`. Tests
+//! that only record and check need none of it:
+//!
+//! ```toml
+//! [dev-dependencies]
+//! isolde = { git = "https://…", default-features = false }
+//! ```
+//!
+//! `embedded` adds drivers for redb and fjall to `isolde run`.
 
+/// The code of the page is compiled and run as documentation is.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/library.md")]
+pub struct LibraryPage;
+
+mod outcome;
+mod recorder;
+mod story;
+
+pub use checker;
+pub use history::{self, AnomalyKind, History, Level, Value, Verdict};
+pub use outcome::{Outcome, check, check_with, strongest};
+pub use recorder::{Recorder, Session, Transaction};
+
+#[cfg(feature = "cli")]
 mod args;
+#[cfg(feature = "cli")]
 mod commands;
+#[cfg(feature = "cli")]
 mod exit;
+#[cfg(feature = "cli")]
 mod input;
+#[cfg(feature = "cli")]
 mod interrupt;
+#[cfg(feature = "cli")]
 mod limits;
+#[cfg(feature = "cli")]
 mod model_args;
+#[cfg(feature = "cli")]
 mod output;
+#[cfg(feature = "cli")]
 mod progress;
+#[cfg(feature = "cli")]
 mod report;
+#[cfg(feature = "cli")]
 mod run_args;
+#[cfg(feature = "cli")]
 mod store;
+#[cfg(feature = "cli")]
 mod watchdog;
 
-pub use history::Level;
+#[cfg(feature = "cli")]
 pub use protocol;
 
+#[cfg(feature = "cli")]
 use args::{Arguments, Command};
+#[cfg(feature = "cli")]
 use clap::Parser;
+#[cfg(feature = "cli")]
 use exit::{Exit, Failure};
+#[cfg(feature = "cli")]
 use std::process::ExitCode;
 
 /// The program `isolde`.
+#[cfg(feature = "cli")]
 pub fn main() -> ExitCode {
     let mut given = std::env::args();
     let called = given.next().unwrap_or_default();
@@ -51,6 +119,7 @@ pub fn main() -> ExitCode {
     finish(result)
 }
 
+#[cfg(feature = "cli")]
 fn finish(result: Result<Exit, Failure>) -> ExitCode {
     result
         .unwrap_or_else(|failure| {
@@ -61,6 +130,7 @@ fn finish(result: Result<Exit, Failure>) -> ExitCode {
 }
 
 /// The command line of `isolde model`, for protocols of somebody's own.
+#[cfg(feature = "cli")]
 pub mod model {
     use crate::commands::model::{Models, run};
     use crate::model_args::Standalone;

@@ -6,6 +6,7 @@ use crate::exit::{Exit, Failure};
 use crate::input::{self, LoadError};
 use crate::interrupt;
 use crate::limits::Limits;
+use crate::outcome;
 use crate::output;
 use crate::progress::Progress;
 use crate::report::{self, Report};
@@ -86,13 +87,12 @@ fn levels_asked(args: &CheckArgs, history: Option<&History>) -> Vec<Level> {
     }
 }
 
-/// All levels; without times, those of real time say no more than those of sessions.
+/// The levels to ask about where nobody named any; all, as long as nothing is known of the history.
 pub fn levels_worth_asking(history: Option<&History>) -> Vec<Level> {
-    let has_times = history.is_none_or(History::has_intervals);
-    let of_real_time = [Level::StrongSnapshotIsolation, Level::StrictSerializable];
-    Level::all()
-        .filter(|level| has_times || !of_real_time.contains(level))
-        .collect()
+    match history {
+        Some(history) => outcome::levels_worth_asking(history).collect(),
+        None => Level::all().collect(),
+    }
 }
 
 fn check_file(

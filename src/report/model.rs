@@ -1,8 +1,8 @@
 //! What is said of a protocol, for people: verdicts, the evidence under them, and each finding with
 //! its chart.
 
-use super::text::{one_anomaly, wrap};
 use crate::exit::Exit;
+use crate::story::{self, wrap};
 use history::History;
 use protocol::{
     Answer, Counterexample, Entry, Evidence, Form, Judgement, Outcome, Property, Question, Run,
@@ -207,7 +207,7 @@ fn verdict(asked: &Asked<'_>, question: Question, answer: &Answer) -> String {
         Answer::Unknown(why) => (YELLOW, '?', format!("unknown: {why}")),
         Answer::Violated(run) => {
             let colour = if asked.counts(question) { RED } else { YELLOW };
-            let kinds = super::text::kinds(&run.anomalies);
+            let kinds = story::kinds(&run.anomalies);
             let steps = match run.trace.len() {
                 1 => "1 step".to_string(),
                 count => format!("{count} steps"),
@@ -325,7 +325,7 @@ fn anomalies(finding: &Finding) -> String {
         for anomaly in &judged.anomalies {
             if !shown.contains(&anomaly.kind) {
                 shown.push(anomaly.kind);
-                let _ = one_anomaly(&mut text, &judged.history, anomaly);
+                text.push_str(&story::anomaly(&judged.history, anomaly, 100));
             }
         }
         if judged.anomalies.is_empty() {

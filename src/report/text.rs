@@ -2,8 +2,9 @@
 
 use super::Report;
 use crate::exit::Exit;
+use crate::story::{self, kinds};
 use history::format::Loaded;
-use history::{Anomaly, Edge, History, Level, TxnId, Verdict};
+use history::{Level, Verdict};
 use std::fmt::Write;
 
 const BOLD: &str = "\x1b[1m";
@@ -11,6 +12,9 @@ const GREEN: &str = "\x1b[32m";
 const RED: &str = "\x1b[31m";
 const YELLOW: &str = "\x1b[33m";
 const PLAIN: &str = "\x1b[0m";
+
+/// How wide explanations are.
+const WIDTH: usize = 100;
 
 /// The whole report.
 pub fn render(report: &Report<'_>) -> String {
@@ -109,7 +113,8 @@ fn keys(text: &mut String, report: &Report<'_>) -> std::fmt::Result {
         "assuming of each key: {BOLD}{assumed}{PLAIN}, but {count} left out: {RED}{}{PLAIN}",
         circle.kind
     )?;
-    one_anomaly(text, history, circle)
+    text.push_str(&story::anomaly(history, circle, WIDTH));
+    Ok(())
 }
 
 /// What each answer took.
@@ -137,15 +142,6 @@ fn stages(text: &mut String, report: &Report<'_>) -> std::fmt::Result {
     Ok(())
 }
 
-/// The kinds of anomalies, with how many there are of each.
-pub fn kinds(anomalies: &[Anomaly]) -> String {
-    let kind = |anomaly: &Anomaly| match anomaly.count {
-        1 => anomaly.kind.name().to_string(),
-        count => format!("{} ({count})", anomaly.kind),
-    };
-    anomalies.iter().map(kind).collect::<Vec<_>>().join(", ")
-}
-
 /// Why, for each weakest level that is violated. A kind shown once is not shown again.
 fn reasons(text: &mut String, report: &Report<'_>) -> std::fmt::Result {
     let Some(Loaded { history, .. }) = report.loaded else {
@@ -167,86 +163,8 @@ fn reasons(text: &mut String, report: &Report<'_>) -> std::fmt::Result {
                 "\n{BOLD}{level}{PLAIN} is violated: {RED}{}{PLAIN}",
                 anomaly.kind
             )?;
-            one_anomaly(text, history, anomaly)?;
+            text.push_str(&story::anomaly(history, anomaly, WIDTH));
         }
     }
     Ok(())
-}
-
-/// An anomaly: what it is, its cycle, why, and the transactions in it.
-pub fn one_anomaly(text: &mut String, history: &History, anomaly: &Anomaly) -> std::fmt::Result {
-    let row = anomaly.kind.row();
-    writeln!(text, "  {} [{}]", row.meaning, row.label)?;
-    if !anomaly.edges.is_empty() {
-        writeln!(text, "    {}", cycle(history, &anomaly.edges))?;
-    }
-    for line in wrap(&anomaly.explanation, 92) {
-        writeln!(text, "  {line}")?;
-    }
-    for &txn in anomaly.transactions.iter().take(12) {
-        writeln!(
-            text,
-            "    {:<8} {}",
-            history.txn_name(txn),
-            operations(history, txn)
-        )?;
-    }
-    if anomaly.transactions.len() > 12 {
-        writeln!(text, "    … and {} more", anomaly.transactions.len() - 12)?;
-    }
-    Ok(())
-}
-
-/// A cycle on one line: `s1t2 -ww 1-> s0t0 -so-> s1t2`.
-fn cycle(history: &History, edges: &[Edge]) -> String {
-    let name = |txn: TxnId| {
-        if txn == TxnId::INITIAL {
-            "init".to_string()
-        } else {
-            history.txn_name(txn)
-        }
-    };
-    let mut line = name(edges[0].from);
-    for edge in edges {
-        let key = edge
-            .key
-            .map_or(String::new(), |key| format!(" {}", history.key_name(key)));
-        line.push_str(&format!(" -{}{key}-> {}", edge.kind.name(), name(edge.to)));
-    }
-    line
-}
-
-/// The operations of a transaction, as many as fit on a line.
-fn operations(history: &History, txn: TxnId) -> String {
-    const WIDTH: usize = 84;
-    let mut line = String::new();
-    let mut left = history.txn(txn).op_count;
-    for (id, _) in history.txn_ops(txn) {
-        let op = history.op_text_around(id, &[]);
-        if line.len() + op.len() > WIDTH && !line.is_empty() {
-            line.push_str(&format!("… and {left} more"));
-            break;
-        }
-        line.push_str(&op);
-        line.push(' ');
-        left -= 1;
-    }
-    line.trim_end().to_string()
-}
-
-/// Breaks a text into lines at spaces.
-pub fn wrap(text: &str, width: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for word in text.split(' ') {
-        let line = lines.last_mut().expect("there is a line");
-        if line.chars().count() + word.chars().count() >= width && !line.is_empty() {
-            lines.push(word.to_string());
-        } else {
-            if !line.is_empty() {
-                line.push(' ');
-            }
-            line.push_str(word);
-        }
-    }
-    lines
 }

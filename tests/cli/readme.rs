@@ -1,33 +1,17 @@
 //! What README.md shows is what the binary prints.
 
 use super::isolde;
+use super::pages::{blocks, read, shows_real_output};
 use serde_json::Value;
-
-/// The fenced blocks of this kind.
-fn blocks(kind: &str) -> Vec<String> {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/README.md");
-    let text = std::fs::read_to_string(path).expect("README.md");
-    let opening = format!("```{kind}\n");
-    text.split(opening.as_str())
-        .skip(1)
-        .map(|rest| rest.split("```").next().unwrap_or("").to_string())
-        .collect()
-}
 
 #[test]
 fn the_readme_shows_real_output() {
-    let shown = blocks("console");
-    assert!(!shown.is_empty());
-    for block in shown {
-        let (command, output) = block.split_once('\n').expect("a command and its output");
-        let args: Vec<&str> = command.split(' ').skip(2).collect();
-        assert_eq!(isolde(&args).out, output, "{command}");
-    }
+    shows_real_output("README.md", 1);
 }
 
 #[test]
 fn the_readme_shows_real_json() {
-    let shown = blocks("json");
+    let shown = blocks(&read("README.md"), "json");
     let [history, object] = &shown[..] else {
         panic!("README.md shows a history and a JSON object");
     };

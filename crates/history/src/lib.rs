@@ -15,6 +15,7 @@ mod key_order;
 mod level;
 mod shared_lists;
 mod value;
+mod value_from;
 mod verdict;
 mod wide;
 

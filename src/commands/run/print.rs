@@ -8,6 +8,7 @@ use crate::exit::Failure;
 use crate::output;
 use crate::report::{self, json, text};
 use crate::run_args::RunArgs;
+use crate::story;
 use history::{Anomaly, Verdict};
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -93,7 +94,7 @@ fn for_people(job: &Job<'_>, driven: &Driven, judged: &Judged) -> String {
         let (colour, tail) = match &answer.result.verdict {
             Verdict::Holds(_) => (GREEN, String::new()),
             Verdict::Unknown(reason) => (YELLOW, format!(": {reason}")),
-            Verdict::Violated(anomalies) => (RED, format!(": {}", text::kinds(anomalies))),
+            Verdict::Violated(anomalies) => (RED, format!(": {}", story::kinds(anomalies))),
         };
         let word = if job.levels.is_empty() {
             "promised"
