@@ -1,8 +1,8 @@
 //! Transactions of an application, read from its sources, and what can go wrong with them.
 
 mod access;
-mod execute;
 pub mod analysis;
+mod execute;
 mod expr;
 mod ir;
 mod java;

@@ -54,7 +54,16 @@ pub enum Infeasible {
 /// A scenario in which every instance follows its path, in the order given, and every edge is real.
 pub fn witness(program: &Program, candidate: &Candidate) -> Result<Scenario, Infeasible> {
     check(program, candidate).map_err(Infeasible::Malformed)?;
-    let encoder = Encoder::new(program, candidate);
+    witness_varied(program, candidate, 0)
+}
+
+/// As [`witness`], for a candidate known to be one; with other values where there is a choice.
+pub(super) fn witness_varied(
+    program: &Program,
+    candidate: &Candidate,
+    variation: u32,
+) -> Result<Scenario, Infeasible> {
+    let encoder = Encoder::new(program, candidate, variation);
     match solve(&encoder.constraints, SPLITS_MAX) {
         Outcome::Satisfied(values) => Ok(scenario_of(program, candidate, &encoder, &values)),
         Outcome::Unsatisfied => Err(Infeasible::Contradiction),
@@ -65,7 +74,7 @@ pub fn witness(program: &Program, candidate: &Candidate) -> Result<Scenario, Inf
 /// The constraints whose values are the scenarios of a candidate.
 pub fn constraints_of(program: &Program, candidate: &Candidate) -> Result<Constraints, Infeasible> {
     check(program, candidate).map_err(Infeasible::Malformed)?;
-    Ok(Encoder::new(program, candidate).constraints)
+    Ok(Encoder::new(program, candidate, 0).constraints)
 }
 
 fn check(program: &Program, candidate: &Candidate) -> Result<(), String> {

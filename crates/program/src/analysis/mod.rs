@@ -14,6 +14,7 @@ mod flow;
 mod kind;
 mod orders;
 mod report;
+mod routes;
 mod search;
 mod smt;
 mod solver;

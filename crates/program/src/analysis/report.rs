@@ -4,7 +4,6 @@ use super::Options;
 use super::candidate::{Candidate, Infeasible};
 use super::cycles::Cycle;
 use super::kind::Kind;
-use crate::ir::Program;
 use crate::place::Place;
 use crate::scenario::{Edge, EdgeKind, Point, Scenario, StoreLevel};
 use std::collections::BTreeMap;
@@ -35,6 +34,8 @@ pub struct Counts {
     pub external: usize,
     /// Of these: contradictory on all paths and in all orders that the levels allow.
     pub infeasible: usize,
+    /// Of these: they happen, but with all values tried some serial order does the same.
+    pub benign: usize,
     /// Of these: neither found nor refuted.
     pub undecided: usize,
     /// Of these: anomalies.
@@ -147,7 +148,6 @@ pub struct Analysis {
 
 impl Analysis {
     pub(super) fn new(
-        _program: &Program,
         options: &Options,
         anomalies: Vec<Anomaly>,
         counts: Counts,

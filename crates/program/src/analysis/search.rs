@@ -12,62 +12,50 @@
 //! Source: Rahmani et al. (OOPSLA 2019), with enumeration in place of one formula.
 
 use super::blocks::Layout;
-use super::candidate::{Candidate, Infeasible, Run, visible_by_level, witness};
+use super::candidate::{Candidate, Infeasible, Run, visible_by_level, witness, witness_varied};
 use super::conflict::{Conflict, Node, conflicts};
-use super::cycles::{Cycle, Limits, Segment, Together, cycles};
-use super::flow::{Use, uses};
+use super::cycles::{Cycle, Limits, Segment, cycles};
 use super::kind::kind_of;
 use super::orders::{Order, mixed_orders, orders};
 use super::report::{Analysis, Anomaly, Counts, LevelWitness, Site, Watch};
+use super::routes::{Choice, Routes};
 use super::{Options, implied_by};
-use crate::ir::{Program, Statement};
-use crate::paths::{End, Path};
-use crate::scenario::{Edge, EdgeKind, Event, Point, Scenario, StoreLevel};
+use crate::execute::{Fate, How, Judgement, judge, play};
+use crate::ir::Program;
+use crate::paths::Path;
+use crate::scenario::{Edge, EdgeKind, Event, Point, Scenario, StoreLevel, Turn};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// A path that executes two statements, and where.
-#[derive(Clone, Debug)]
-struct Choice {
-    path: Arc<Path>,
-    enter: u32,
-    leave: u32,
-}
-
-struct Executed(FxHashSet<(usize, usize, usize, bool)>);
-
-impl Together for Executed {
-    fn together(&self, transaction: usize, first: usize, second: usize, single: bool) -> bool {
-        self.0.contains(&(transaction, first, second, single))
-    }
-}
-
-type ChoiceKey = (usize, usize, usize, bool);
-
 /// The search for anomalies of a program.
 pub(super) struct Search<'a> {
     program: &'a Program,
     options: &'a Options,
     watch: &'a mut dyn Watch,
-    statements: Vec<Vec<&'a Statement>>,
-    paths: Vec<Vec<Arc<Path>>>,
-    uses: Vec<Vec<Use>>,
+    routes: Routes<'a>,
     conflicts: Vec<Conflict>,
     overwriting: FxHashSet<(Node, Node)>,
-    choices: FxHashMap<ChoiceKey, Arc<Vec<Choice>>>,
+    pairs: FxHashMap<PairKey, bool>,
     counts: Counts,
     anomalies: Vec<Anomaly>,
     undecided: Vec<Cycle>,
     started: Instant,
-    complete: bool,
 }
+
+/// A dependency between two paths: the conflict, and the paths with their statements.
+type PairKey = (usize, (usize, u32), (usize, u32));
+
+/// How many sets of values are tried for one order, where a serial order does the same.
+const VARIATIONS: u32 = 3;
 
 /// What became of an attempt.
 enum Attempt {
     Found(Scenario),
+    /// It happens, but some serial order does the same.
+    Benign,
     Contradiction,
     Undecided,
 }
@@ -75,66 +63,25 @@ enum Attempt {
 impl<'a> Search<'a> {
     /// Prepares paths and conflicts.
     pub fn new(program: &'a Program, options: &'a Options, watch: &'a mut dyn Watch) -> Search<'a> {
-        let statements = program
-            .transactions
-            .iter()
-            .map(|txn| txn.statements())
-            .collect();
         let both = conflicts(program, &[EdgeKind::WriteWrite]);
-        let mut search = Search {
+        let routes = Routes::new(program, options.bounds);
+        let counts = Counts {
+            paths: routes.paths.iter().map(Vec::len).sum(),
+            ..Counts::default()
+        };
+        Search {
             program,
             options,
             watch,
-            statements,
-            paths: Vec::new(),
-            uses: Vec::new(),
+            routes,
             conflicts: conflicts(program, &options.kinds),
             overwriting: both.iter().map(|c| (c.from, c.to)).collect(),
-            choices: FxHashMap::default(),
-            counts: Counts::default(),
+            pairs: FxHashMap::default(),
+            counts,
             anomalies: Vec::new(),
             undecided: Vec::new(),
             started: Instant::now(),
-            complete: true,
-        };
-        search.prepare();
-        search
-    }
-
-    /// The paths that commit, and that some arguments and rows lead along.
-    fn prepare(&mut self) {
-        for (number, transaction) in self.program.transactions.iter().enumerate() {
-            let found = transaction.paths(&self.program.schema, self.options.bounds);
-            self.complete &= found.complete;
-            self.uses.push(uses(transaction, &found.paths));
-            let mut kept: Vec<Arc<Path>> = Vec::new();
-            for path in found.paths {
-                if path.end == End::Abort || path.cut || path.statements.is_empty() {
-                    continue;
-                }
-                let path = Arc::new(path);
-                if self.possible(number, &path) {
-                    kept.push(path);
-                }
-            }
-            kept.sort_by_key(|path| path.statements.len());
-            self.counts.paths += kept.len();
-            self.paths.push(kept);
         }
-    }
-
-    fn possible(&self, transaction: usize, path: &Arc<Path>) -> bool {
-        let layout = Layout::new(std::slice::from_ref(path), &[], Vec::new());
-        let candidate = Candidate {
-            instances: vec![Run {
-                transaction,
-                path: path.clone(),
-                level: None,
-            }],
-            schedule: layout.turns(&[0], false),
-            ..Candidate::default()
-        };
-        witness(self.program, &candidate) != Err(Infeasible::Contradiction)
     }
 
     /// Searches.
@@ -143,7 +90,7 @@ impl<'a> Search<'a> {
             length: self.options.length,
             instances: self.options.instances,
         };
-        let executed = self.executed();
+        let executed = self.routes.executed();
         let conflicts = self.conflicts.clone();
         let mut late = false;
         let _ = cycles(&conflicts, limits, &executed, &mut |cycle: &Cycle| {
@@ -161,81 +108,18 @@ impl<'a> Search<'a> {
             ControlFlow::Continue(())
         });
         Analysis::new(
-            self.program,
             self.options,
             self.anomalies,
             self.counts,
             self.undecided,
-            self.complete,
+            self.routes.complete,
         )
-    }
-
-    fn executed(&self) -> Executed {
-        let mut found = FxHashSet::default();
-        for (transaction, paths) in self.paths.iter().enumerate() {
-            for path in paths {
-                let origins = self.origins(transaction, path);
-                for (at, first) in origins.iter().enumerate() {
-                    for (other, second) in origins.iter().enumerate() {
-                        found.insert((transaction, *first, *second, at == other));
-                    }
-                }
-            }
-        }
-        Executed(found)
-    }
-
-    /// The statements of a path, by position in the text.
-    fn origins(&self, transaction: usize, path: &Path) -> Vec<usize> {
-        let all = &self.statements[transaction];
-        let origin = |statement: &Statement| {
-            let same = |one: &&Statement| one.id == statement.origin;
-            all.iter().position(same).unwrap_or(usize::MAX)
-        };
-        path.statements.iter().map(origin).collect()
-    }
-
-    /// The paths for an instance of a cycle, those that get there sooner first.
-    fn choices(&mut self, segment: &Segment) -> Arc<Vec<Choice>> {
-        let key = (
-            segment.transaction,
-            segment.enter,
-            segment.leave,
-            segment.single,
-        );
-        if let Some(known) = self.choices.get(&key) {
-            return known.clone();
-        }
-        let mut found: Vec<Choice> = Vec::new();
-        for path in &self.paths[segment.transaction] {
-            let origins = self.origins(segment.transaction, path);
-            let positions = |of: usize| {
-                let all = origins.iter().enumerate();
-                all.filter(move |(_, origin)| **origin == of)
-                    .map(|(at, _)| at as u32)
-            };
-            let pairs = positions(segment.enter).flat_map(|enter| {
-                let leave = positions(segment.leave);
-                leave.map(move |leave| (enter, leave))
-            });
-            for (enter, leave) in pairs.filter(|(a, b)| (a == b) == segment.single) {
-                found.push(Choice {
-                    path: path.clone(),
-                    enter,
-                    leave,
-                });
-            }
-        }
-        found.sort_by_key(|choice| (choice.enter.max(choice.leave), choice.path.statements.len()));
-        let found = Arc::new(found);
-        self.choices.insert(key, found.clone());
-        found
     }
 
     /// Whether every read on the cycle matters to the database.
     fn is_internal(&self, cycle: &Cycle) -> bool {
         let matters = |node: Node, conflict: &Conflict| {
-            let used = self.uses[node.transaction][node.statement];
+            let used = self.routes.uses[node.transaction][node.statement];
             (used.values && conflict.values) || (used.rows && conflict.exists)
         };
         cycle.segments.iter().all(|segment| {
@@ -257,57 +141,36 @@ impl<'a> Search<'a> {
         }
         let mut found: Vec<LevelWitness> = Vec::new();
         let mut edges: Vec<Edge> = Vec::new();
-        let mut undecided = false;
+        let (mut undecided, mut benign) = (false, false);
         let mut remaining = self.options.asked();
-        for choices in self.combinations(cycle) {
+        let (combinations, cut) = self.routes.combinations(cycle, self.options.combinations);
+        for choices in combinations {
             if remaining.is_empty() {
                 break;
             }
+            if !self.pairs_possible(cycle, &choices) {
+                continue;
+            }
             let attempt = self.attempt(cycle, &choices, &mut remaining);
             undecided |= attempt.undecided;
+            benign |= attempt.benign;
             if found.is_empty() && !attempt.found.is_empty() {
                 edges = attempt.edges;
             }
             found.extend(attempt.found);
+        }
+        if cut && !remaining.is_empty() {
+            self.counts.combinations_cut += 1;
         }
         match found.is_empty() {
             true if undecided => {
                 self.counts.undecided += 1;
                 self.undecided.push(cycle.clone());
             }
+            true if benign => self.counts.benign += 1,
             true => self.counts.infeasible += 1,
             false => self.keep(cycle, internal, edges, found),
         }
-    }
-
-    /// Paths for all instances of a cycle.
-    fn combinations(&mut self, cycle: &Cycle) -> Vec<Vec<Choice>> {
-        let each: Vec<Arc<Vec<Choice>>> = cycle.segments.iter().map(|s| self.choices(s)).collect();
-        let mut found: Vec<Vec<Choice>> = vec![Vec::new()];
-        for choices in &each {
-            let mut next = Vec::new();
-            for partial in &found {
-                for choice in choices.iter() {
-                    let mut longer = partial.clone();
-                    longer.push(choice.clone());
-                    next.push(longer);
-                }
-            }
-            found = next;
-            if found.len() > 4096 {
-                self.counts.combinations_cut += 1;
-                found.truncate(4096);
-            }
-        }
-        found.sort_by_key(|all| {
-            let length = |choice: &Choice| choice.path.statements.len();
-            all.iter().map(length).sum::<usize>()
-        });
-        if found.len() > self.options.combinations {
-            self.counts.combinations_cut += 1;
-            found.truncate(self.options.combinations);
-        }
-        found
     }
 
     /// Tries the levels that remain on these paths.
@@ -323,6 +186,7 @@ impl<'a> Search<'a> {
         let mut attempted = Attempted {
             found: Vec::new(),
             undecided: false,
+            benign: false,
             edges: with_siblings(&edges),
         };
         let free = StoreLevel::Eventual;
@@ -334,6 +198,10 @@ impl<'a> Search<'a> {
         );
         match &base {
             Attempt::Contradiction if self.options.partitions > 1 => return attempted,
+            Attempt::Benign if self.options.partitions > 1 => {
+                attempted.benign = true;
+                return attempted;
+            }
             Attempt::Undecided => attempted.undecided = true,
             _ => {}
         }
@@ -366,6 +234,10 @@ impl<'a> Search<'a> {
                     attempted.undecided = true;
                     left.push(level);
                 }
+                Attempt::Benign => {
+                    attempted.benign = true;
+                    left.push(level);
+                }
                 Attempt::Contradiction => left.push(level),
             }
         }
@@ -380,7 +252,7 @@ impl<'a> Search<'a> {
         level: Option<StoreLevel>,
         orders: Vec<Order>,
     ) -> Attempt {
-        let mut undecided = false;
+        let (mut undecided, mut benign) = (false, false);
         let timed = |level: StoreLevel| !level.is_replicated();
         for order in orders {
             let level_of = |segment: &Segment| match level {
@@ -398,28 +270,87 @@ impl<'a> Search<'a> {
                 schedule: order.schedule,
                 apart: order.apart,
             };
-            self.counts.candidates += 1;
-            let answer = witness(self.program, &candidate);
-            self.watch.candidate(&candidate, &answer);
-            match answer {
-                Ok(mut scenario) => {
-                    say_what_is_seen(&mut scenario, level);
-                    if level.is_some() {
-                        scenario
-                            .instances
-                            .iter_mut()
-                            .for_each(|one| one.level = None);
-                    }
-                    return Attempt::Found(scenario);
-                }
-                Err(Infeasible::Contradiction) => {}
-                Err(_) => undecided = true,
+            match self.solve(&candidate, level) {
+                Attempt::Found(scenario) => return Attempt::Found(scenario),
+                Attempt::Contradiction => {}
+                Attempt::Benign => benign = true,
+                Attempt::Undecided => undecided = true,
             }
         }
-        match undecided {
-            true => Attempt::Undecided,
-            false => Attempt::Contradiction,
+        match (undecided, benign) {
+            (true, _) => Attempt::Undecided,
+            (false, true) => Attempt::Benign,
+            (false, false) => Attempt::Contradiction,
         }
+    }
+
+    /// A scenario that no serial order does the same as; other values are tried where one does.
+    fn solve(&mut self, candidate: &Candidate, level: Option<StoreLevel>) -> Attempt {
+        self.counts.candidates += 1;
+        let mut answer = witness(self.program, candidate);
+        self.watch.candidate(candidate, &answer);
+        let mut worst = Attempt::Benign;
+        for variation in 1..=VARIATIONS {
+            let mut scenario = match answer {
+                Ok(scenario) => scenario,
+                Err(Infeasible::Contradiction) => return Attempt::Contradiction,
+                Err(_) => return Attempt::Undecided,
+            };
+            say_what_is_seen(&mut scenario, level);
+            if level.is_some() {
+                scenario
+                    .instances
+                    .iter_mut()
+                    .for_each(|one| one.level = None);
+            }
+            match shown(self.program, &scenario) {
+                Some(true) => return Attempt::Found(scenario),
+                Some(false) => {}
+                None => worst = Attempt::Undecided,
+            }
+            answer = witness_varied(self.program, candidate, variation);
+        }
+        worst
+    }
+
+    /// Whether each dependency of the cycle is possible between the two paths alone. What the
+    /// writer of it has read before is left open, so only those are asked that did not depend on
+    /// another instance themselves.
+    fn pairs_possible(&mut self, cycle: &Cycle, choices: &[Choice]) -> bool {
+        let count = choices.len();
+        let edges = self.edges(cycle, choices);
+        for (at, edge) in edges.iter().enumerate() {
+            let before = &edges[(at + count - 1) % count];
+            if before.kind == EdgeKind::WriteRead {
+                continue;
+            }
+            let next = (at + 1) % count;
+            let path = |at: usize| Arc::as_ptr(&choices[at].path) as usize;
+            let key = (
+                cycle.segments[at].conflict,
+                (path(at), edge.from.statement),
+                (path(next), edge.to.statement),
+            );
+            let possible = match self.pairs.get(&key) {
+                Some(known) => *known,
+                None => {
+                    let pair = [
+                        cycle.segments[at].transaction,
+                        cycle.segments[next].transaction,
+                    ];
+                    let paths = [choices[at].path.clone(), choices[next].path.clone()];
+                    let candidate = pair_alone(pair, paths, edge);
+                    let answer = witness(self.program, &candidate);
+                    let possible = answer != Err(Infeasible::Contradiction);
+                    self.pairs.insert(key, possible);
+                    possible
+                }
+            };
+            if !possible {
+                return false;
+            }
+        }
+        true
     }
 
     /// The dependencies of a cycle between the statements of these paths.
@@ -451,7 +382,7 @@ impl<'a> Search<'a> {
     fn overwrites(&self, cycle: &Cycle, paths: &[Arc<Path>]) -> Vec<(Point, Point)> {
         let mut points: Vec<(Point, Node)> = Vec::new();
         for (instance, (segment, path)) in cycle.segments.iter().zip(paths).enumerate() {
-            let origins = self.origins(segment.transaction, path);
+            let origins = self.routes.origins(segment.transaction, path);
             for (position, origin) in origins.into_iter().enumerate() {
                 let node = Node {
                     transaction: segment.transaction,
@@ -490,7 +421,7 @@ impl<'a> Search<'a> {
                 point: edge.from,
                 transaction: segment.transaction,
                 statement,
-                place: self.statements[segment.transaction][statement]
+                place: self.routes.statements[segment.transaction][statement]
                     .place
                     .clone(),
             });
@@ -511,7 +442,61 @@ impl<'a> Search<'a> {
 struct Attempted {
     found: Vec<LevelWitness>,
     undecided: bool,
+    benign: bool,
     edges: Vec<Edge>,
+}
+
+/// Whether no serial order does the same as a scenario; nothing where it cannot be played.
+fn shown(program: &Program, scenario: &Scenario) -> Option<bool> {
+    let played = play(program, scenario, How::Given).ok()?;
+    if played.runs.iter().any(|run| run.fate != Fate::Committed) {
+        return None;
+    }
+    let judgement = judge(program, scenario, &played).ok()?;
+    Some(judgement == Judgement::NotSerializable)
+}
+
+/// Two instances with one dependency, and nothing else that one sees of the other.
+fn pair_alone(transactions: [usize; 2], paths: [Arc<Path>; 2], edge: &Edge) -> Candidate {
+    let point = |instance: usize, point: Point| Point {
+        instance,
+        statement: point.statement,
+    };
+    let edge = Edge {
+        from: point(0, edge.from),
+        to: point(1, edge.to),
+        ..edge.clone()
+    };
+    let mut schedule: Vec<Turn> = Vec::new();
+    let mut source = None;
+    for (instance, path) in paths.iter().enumerate() {
+        for statement in 0..path.statements.len() as u32 {
+            let this = Point {
+                instance,
+                statement,
+            };
+            let reads = edge.kind == EdgeKind::WriteRead && this == edge.to;
+            if this == edge.from {
+                source = Some(schedule.len());
+            }
+            schedule.push(Turn {
+                instance,
+                event: Event::Statement(statement),
+                sees: Some(source.filter(|_| reads).into_iter().collect()),
+            });
+        }
+    }
+    let run = |(transaction, path)| Run {
+        transaction,
+        path,
+        level: None,
+    };
+    Candidate {
+        instances: transactions.into_iter().zip(paths).map(run).collect(),
+        edges: vec![edge],
+        schedule,
+        apart: Vec::new(),
+    }
 }
 
 /// The dependencies with the sibling edges between them: where an instance is entered, then left.

@@ -427,7 +427,8 @@ impl Solver<'_> {
                 let cases = definition.iter().flat_map(|all| &all.cases);
                 let mut conditions = cases.map(|(condition, _)| *condition);
                 let open = conditions.find(|condition| self.holds(*condition).is_none())?;
-                vec![(open, true), (open, false)]
+                let atom = self.open_atom(open);
+                vec![(atom, true), (atom, false)]
             }
             Item::Formula(formula, sign) => {
                 let (Node::And(all) | Node::Or(all)) = self.constraints.node(*formula) else {
@@ -438,6 +439,25 @@ impl Solver<'_> {
             }
         };
         Some((at, options))
+    }
+
+    /// An undecided comparison inside an undecided formula.
+    fn open_atom(&self, formula: Formula) -> Formula {
+        let mut formula = formula;
+        loop {
+            let inner = match self.constraints.node(formula) {
+                Node::Not(inner) => Some(*inner),
+                Node::And(all) | Node::Or(all) => {
+                    let mut open = all.iter().filter(|one| self.holds(**one).is_none());
+                    open.next().copied()
+                }
+                _ => None,
+            };
+            match inner {
+                Some(inner) => formula = inner,
+                None => return formula,
+            }
+        }
     }
 
     /// Values for all variables under which everything required holds.

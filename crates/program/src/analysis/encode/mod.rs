@@ -117,6 +117,8 @@ type FieldKey = (usize, usize, u32, u32, View);
 pub(super) struct Encoder<'a> {
     program: &'a Program,
     candidate: &'a Candidate,
+    /// Which values to prefer where there is a choice.
+    variation: i64,
     /// The constraints.
     pub constraints: Constraints,
     /// The rows.
@@ -144,11 +146,13 @@ pub(super) struct Encoder<'a> {
 }
 
 impl<'a> Encoder<'a> {
-    /// Encodes a candidate. Its schedule must be complete.
-    pub fn new(program: &'a Program, candidate: &'a Candidate) -> Encoder<'a> {
+    /// Encodes a candidate. Its schedule must be complete. The variation changes which values are
+    /// preferred where there is a choice.
+    pub fn new(program: &'a Program, candidate: &'a Candidate, variation: u32) -> Encoder<'a> {
         let mut encoder = Encoder {
             program,
             candidate,
+            variation: i64::from(variation),
             constraints: Constraints::default(),
             names: Vec::new(),
             arguments: Vec::new(),

@@ -69,8 +69,8 @@ impl<'a> Encoder<'a> {
             Type::Boolean => 0,
             Type::Text | Type::Binary => text_code(self.texts.len()) + count,
             Type::Timestamp => 60 * count,
-            _ if key => 1 + count,
-            _ => 100 + 10 * count + count % 7,
+            _ if key => 1 + count + self.variation * (7 + 2 * count),
+            _ => 100 + 10 * count + count % 7 + self.variation * (331 + 53 * count),
         }
     }
 
