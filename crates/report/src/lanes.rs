@@ -175,8 +175,20 @@ impl Lanes {
             left += width + LANE_GAP;
         }
         let height = places.bottom + 20.0;
+        // Names of faults may be pushed down by others.
+        let last_name = height + 13.0 * self.faults.len().saturating_sub(1) as f64;
         let title = "The same transactions by session; time goes down";
-        let mut out = open(shown, left.max(120.0), height, title);
+        let names = self
+            .faults
+            .iter()
+            .map(|fault| text_width(&fault_name(fault)));
+        let margin = names.fold(0.0, f64::max);
+        let mut out = open(
+            shown,
+            left.max(120.0) + margin,
+            height.max(last_name),
+            title,
+        );
         let areas = Areas {
             lefts,
             widths,
@@ -303,42 +315,33 @@ impl Lanes {
         places
     }
 
+    /// A band for each fault over the lanes of its node, and its name at the right side.
     fn draw_faults(&self, out: &mut String, places: &Places, areas: &Areas) {
+        let mut free = TOP;
         for fault in &self.faults {
             let (top, bottom) = (places.at(fault.start), places.at(fault.end));
-            let of_node = |(_, (_, node)): &(usize, &(String, String))| {
-                !fault.node.is_empty() && *node == fault.node
-            };
-            let hit: Vec<usize> = self
-                .heads
-                .iter()
-                .enumerate()
-                .filter(of_node)
-                .map(|(at, _)| at)
-                .collect();
-            let mut spans: Vec<(f64, f64)> = hit
-                .iter()
-                .map(|&at| (areas.lefts[at] - 8.0, areas.widths[at] + 16.0))
-                .collect();
-            if spans.is_empty() {
-                spans.push((LEFT - 8.0, areas.width - LEFT));
-            }
-            for (x, width) in spans {
+            let is_hit = |node: &String| fault.node.is_empty() || *node == fault.node;
+            let is_known = self.heads.iter().any(|(_, node)| is_hit(node));
+            for (lane, (_, node)) in self.heads.iter().enumerate() {
+                if is_known && !is_hit(node) {
+                    continue;
+                }
                 let rect = Rect {
-                    x,
+                    x: areas.lefts[lane] - LANE_GAP / 2.0,
                     y: top,
-                    width,
+                    width: areas.widths[lane] + LANE_GAP,
                     height: (bottom - top).max(4.0),
                 };
-                let _ = writeln!(
-                    out,
-                    "{}<text class=\"fault-name\" x=\"{:.1}\" y=\"{:.1}\">{}</text>",
-                    rounded(&rect, "fault"),
-                    x + 5.0,
-                    bottom.max(top + 4.0) - 4.0,
-                    html(&crate::escape::cut(&fault.name, 40))
-                );
+                let _ = writeln!(out, "{}", rounded(&rect, "fault"));
             }
+            let y = (top + 11.0).max(free + 13.0);
+            free = y;
+            let _ = writeln!(
+                out,
+                "<text class=\"fault-name\" x=\"{:.1}\" y=\"{y:.1}\">{}</text>",
+                areas.width,
+                html(&fault_name(fault))
+            );
         }
     }
 
@@ -395,6 +398,10 @@ impl Places {
             }
         }
     }
+}
+
+fn fault_name(fault: &Fault) -> String {
+    crate::escape::cut(&fault.name, 28)
 }
 
 fn height(bar: &Bar) -> f64 {

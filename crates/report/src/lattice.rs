@@ -179,6 +179,22 @@ impl Lattice {
         out + "</svg>\n"
     }
 
+    /// The levels as a list for narrow screens, the strongest first.
+    pub(crate) fn list(&self) -> String {
+        let mut out = "<ul class=\"levels narrow\">\n".to_string();
+        for (level, _) in ROWS.iter().copied().flatten() {
+            let answer = self.answer(*level);
+            let _ = writeln!(
+                out,
+                "<li class=\"{}\">{} {}</li>",
+                answer.name(),
+                answer.sign(),
+                level.name()
+            );
+        }
+        out + "</ul>\n"
+    }
+
     /// The lattice in letters: a row for every row of the drawing.
     pub fn text(&self, ascii: bool) -> String {
         let mut out = String::new();

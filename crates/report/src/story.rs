@@ -82,7 +82,7 @@ fn happened(words: &Words<'_>, picture: &Picture) -> Vec<String> {
         .collect();
     let start = |txn: &&TxnBox| {
         let interval = txn.txn.and_then(|txn| words.history.interval(txn));
-        interval.map_or(0, |interval| interval.start)
+        (interval.map_or(0, |interval| interval.start), txn.txn)
     };
     boxes.sort_by_key(start);
     boxes.into_iter().map(|txn| deeds(words, txn)).collect()
@@ -136,10 +136,11 @@ fn contradiction(anomaly: &Anomaly, picture: &Picture, level: Option<Level>) -> 
             false => vec![explained],
         };
     };
-    let demanded = level.map_or(String::new(), |level| format!(", as {level} demands"));
-    let mut told = vec![format!(
-        "If transactions are to have happened one after the other{demanded}, this follows:"
-    )];
+    let rules = level.map_or(
+        "If there is an order that explains this".to_string(),
+        |level| format!("By the rules of {level}"),
+    );
+    let mut told = vec![format!("{rules}, this follows:")];
     let name = |place: usize| &picture.boxes[place].name;
     for arrow in &arrows {
         told.push(format!(
@@ -149,17 +150,17 @@ fn contradiction(anomaly: &Anomaly, picture: &Picture, level: Option<Level>) -> 
             arrow.reason
         ));
     }
+    let is_assumed = |arrow: &&Arrow| arrow.certainty == Certainty::Assumed;
+    let others = match !anomaly.otherwise.is_empty() && arrows.iter().any(is_assumed) {
+        true => {
+            ": where something is only taken to be so, the other possibilities end in a circle, too"
+        }
+        false => "",
+    };
     told.push(format!(
-        "So {} would have to come before itself. No order explains what was recorded.",
+        "So {} would have to come before itself. No order explains what was recorded{others}.",
         name(circle[0])
     ));
-    let is_assumed = |arrow: &&Arrow| arrow.certainty == Certainty::Assumed;
-    if !anomaly.otherwise.is_empty() && arrows.iter().any(is_assumed) {
-        told.push(
-            "Where something is only taken to be so, the other possibilities end in a contradiction too."
-                .to_string(),
-        );
-    }
     told
 }
 

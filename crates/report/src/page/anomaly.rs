@@ -155,9 +155,9 @@ impl AnomalyView {
     fn told(&self) -> String {
         let story = &self.story;
         let item = |text: &String| format!("<li>{}</li>\n", html(text));
-        let mut out = "<div class=\"story\">\n<h3>What happened</h3>\n<ul>\n".to_string();
+        let mut out = "<div class=\"story\">\n<div>\n<h3>What happened</h3>\n<ul>\n".to_string();
         out.extend(story.happened.iter().map(item));
-        out.push_str("</ul>\n<h3>Why that cannot be</h3>\n");
+        out.push_str("</ul>\n</div>\n<div>\n<h3>Why that cannot be</h3>\n");
         match story.contradiction.as_slice() {
             [first, steps @ .., last] if !steps.is_empty() => {
                 let _ = write!(out, "<p>{}</p>\n<ol>\n", html(first));
@@ -170,14 +170,19 @@ impl AnomalyView {
                 }
             }
         }
-        if !story.remains.is_empty() {
-            let _ = writeln!(out, "<p>{}</p>", html(&story.remains));
-        }
+        out.push_str("</div>\n");
         if !story.matters.is_empty() {
             let _ = write!(
                 out,
-                "<h3>What this does to an application</h3>\n<p>{}</p>\n",
+                "<div>\n<h3>What this does to an application</h3>\n<p>{}</p>\n</div>\n",
                 html(&story.matters)
+            );
+        }
+        if !story.remains.is_empty() {
+            let _ = write!(
+                out,
+                "<div>\n<h3>What still holds</h3>\n<p>{}</p>\n</div>\n",
+                html(&story.remains)
             );
         }
         out + "</div>\n"

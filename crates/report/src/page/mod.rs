@@ -171,8 +171,9 @@ impl Section {
                 let about = "A line leads down from a level to what it implies. Green holds (✓), red is \
                              violated (✗), yellow is not known (?), dashed was not asked (·).";
                 format!(
-                    "<p class=\"dim\">{about}</p>\n{}",
-                    scroll(lattice.svg(within))
+                    "<p class=\"dim\">{about}</p>\n<div class=\"wide\">{}</div>\n{}",
+                    scroll(lattice.svg(within)),
+                    lattice.list()
                 )
             }
             Section::Anomaly(view) => view.html(anchor),

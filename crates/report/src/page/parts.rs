@@ -138,14 +138,20 @@ impl Source {
                 "<span class=\"{class}\"><span class=\"number\">{number}</span>{}",
                 html(&cut(&text, CELL_MAX))
             );
+            out.push_str("</span>");
             if let Some((_, remark)) = mark.filter(|(_, remark)| !remark.is_empty()) {
+                let indent = text
+                    .chars()
+                    .take_while(|letter| *letter == ' ')
+                    .take(40)
+                    .count();
                 let _ = write!(
                     out,
-                    "  <span class=\"remark\">← {}</span>",
+                    "<span class=\"row hit remark\"><span class=\"number\"></span>{}↑ {}</span>",
+                    " ".repeat(indent),
                     html(&cut(remark, 200))
                 );
             }
-            out.push_str("</span>");
         }
         if lines.len() > LINES_MAX {
             let _ = write!(
