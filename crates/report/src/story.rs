@@ -85,18 +85,28 @@ fn happened(words: &Words<'_>, picture: &Picture) -> Vec<String> {
         (interval.map_or(0, |interval| interval.start), txn.txn)
     };
     boxes.sort_by_key(start);
-    boxes.into_iter().map(|txn| deeds(words, txn)).collect()
+    let ops = boxes
+        .iter()
+        .flat_map(|txn| &txn.lines)
+        .filter_map(|line| line.op);
+    let writes = ops
+        .map(|op| words.history.op(op))
+        .filter(|op| op.kind.is_write());
+    let relevant: Vec<ValueCode> = writes.map(|op| op.value).take(64).collect();
+    boxes
+        .into_iter()
+        .map(|txn| deeds(words, txn, &relevant))
+        .collect()
 }
 
-fn deeds(words: &Words<'_>, txn_box: &TxnBox) -> String {
+fn deeds(words: &Words<'_>, txn_box: &TxnBox, relevant: &[ValueCode]) -> String {
     let Some(txn) = txn_box.txn else {
         return String::new();
     };
-    let relevant: Vec<ValueCode> = Vec::new();
     let ops = txn_box.lines.iter().filter_map(|line| line.op);
     let mut told: Vec<String> = ops
         .take(DEEDS_MAX)
-        .map(|op| words.deed(op, &relevant))
+        .map(|op| words.deed(op, relevant))
         .collect();
     let more = txn_box.more + txn_box.lines.len().saturating_sub(told.len());
     if more > 0 {
@@ -173,7 +183,7 @@ fn remains(holding: &[Level]) -> String {
         .iter()
         .map(|level| level.name().to_string())
         .collect();
-    format!("What still holds of this history: {}.", listed(&names))
+    format!("This history still has {}.", listed(&names))
 }
 
 fn capital(text: &str) -> String {

@@ -54,11 +54,26 @@ impl<'a> Words<'a> {
             return "?".to_string();
         }
         let text = if found.kind.reads_list() {
-            self.history.list_text_around(found.value, relevant)
+            self.list(found.value, relevant)
         } else {
             self.history.value(found.value).to_string()
         };
         cut(&text, VALUE_MAX)
+    }
+
+    /// A list around some elements; if that is too long, around the last two of them.
+    fn list(&self, list: ValueCode, relevant: &[ValueCode]) -> String {
+        let text = self.history.list_text_around(list, relevant);
+        if text.chars().count() <= VALUE_MAX {
+            return text;
+        }
+        let elements = self.history.list(list).iter().rev();
+        let last: Vec<ValueCode> = elements
+            .filter(|element| relevant.contains(element))
+            .take(2)
+            .copied()
+            .collect();
+        self.history.list_text_around(list, &last)
     }
 
     /// `r(x, 1)`, `w(x, 1)`, `append(x, 1)` …
@@ -151,7 +166,7 @@ pub(crate) fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::new();
     for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place) % 3 == 0 && digits.len() > 4 {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) && digits.len() > 4 {
             out.push('\u{202f}');
         }
         out.push(digit);

@@ -92,6 +92,20 @@ impl AnomalyView {
         }
     }
 
+    /// An anomaly that is only listed and counted: what a page has no room for need not be drawn.
+    pub fn brief(anomaly: &Anomaly, level: Option<Level>) -> AnomalyView {
+        AnomalyView {
+            kind: anomaly.kind,
+            count: anomaly.count,
+            level,
+            picture: Picture::default(),
+            lanes: Lanes::default(),
+            story: Story::default(),
+            explanation: anomaly.explanation.clone(),
+            details: Vec::new(),
+        }
+    }
+
     /// The anomaly as files: the ending of the name, and the content.
     pub fn files(&self) -> Vec<(&'static str, String)> {
         let mut files = vec![
@@ -200,9 +214,9 @@ impl AnomalyView {
                 .take(12)
                 .map(|(what, id)| format!("{} {}", cut(what, 24), cut(id, 60)))
                 .collect();
-            let _ = write!(
+            let _ = writeln!(
                 out,
-                "<h4>{} <span class=\"dim mono\">{}</span></h4>\n",
+                "<h4>{} <span class=\"dim mono\">{}</span></h4>",
                 html(name),
                 html(&[ids.join(", "), cut(&details.place, 80)].join(" "))
             );

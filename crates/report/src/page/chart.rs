@@ -38,6 +38,22 @@ const LEFT: f64 = 58.0;
 const BOTTOM: f64 = 26.0;
 const TOP: f64 = 12.0;
 
+/// Where numbers are on the chart.
+struct Scale {
+    last: f64,
+    top: f64,
+}
+
+impl Scale {
+    fn x(&self, seconds: f64) -> f64 {
+        LEFT + (WIDTH - LEFT - 12.0) * (seconds / self.last).clamp(0.0, 1.0)
+    }
+
+    fn y(&self, number: f64) -> f64 {
+        HEIGHT - BOTTOM - (HEIGHT - BOTTOM - TOP) * (number / self.top).clamp(0.0, 1.0)
+    }
+}
+
 impl Chart {
     /// The chart as SVG.
     pub fn svg(&self, shown: Shown<'_>) -> String {
@@ -58,42 +74,16 @@ impl Chart {
             .max(1e-9);
         let top = nice(all().fold(0.0, |most: f64, point| most.max(point.1)));
         let mut out = open(shown, WIDTH, HEIGHT + 18.0, &self.title);
-        let x = |seconds: f64| LEFT + (WIDTH - LEFT - 12.0) * (seconds / last).clamp(0.0, 1.0);
-        let y = |number: f64| {
-            HEIGHT - BOTTOM - (HEIGHT - BOTTOM - TOP) * (number / top).clamp(0.0, 1.0)
-        };
-        self.draw_faults(&mut out, last, &x);
-        // Writing to a string cannot fail, here and below.
-        for step in 0..=4 {
-            let number = top * f64::from(step) / 4.0;
-            let at = y(number);
-            let _ = writeln!(
-                out,
-                "<line class=\"grid\" x1=\"{LEFT}\" y1=\"{at:.1}\" x2=\"{:.1}\" y2=\"{at:.1}\"/>\
-                 <text class=\"time\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
-                WIDTH - 12.0,
-                LEFT - 6.0,
-                at + 4.0,
-                html(&format!("{}{}", short(number), cut(&self.unit, 12)))
-            );
-        }
-        for step in 0..=4 {
-            let seconds = last * f64::from(step) / 4.0;
-            let anchor = ["start", "middle", "middle", "middle", "end"][step as usize];
-            let _ = writeln!(
-                out,
-                "<text class=\"time\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"{anchor}\">{} s</text>",
-                x(seconds),
-                HEIGHT - 8.0,
-                short(seconds)
-            );
-        }
+        let scale = Scale { last, top };
+        self.draw_faults(&mut out, &scale);
+        self.draw_axes(&mut out, &scale);
         let mut legend = LEFT;
         for (place, (name, points)) in series.iter().enumerate() {
             let line: Vec<String> = points
                 .iter()
-                .map(|&(seconds, number)| format!("{:.1},{:.1}", x(seconds), y(number)))
+                .map(|&(seconds, number)| format!("{:.1},{:.1}", scale.x(seconds), scale.y(number)))
                 .collect();
+            // Writing to a string cannot fail, here and below.
             let _ = writeln!(
                 out,
                 "<polyline class=\"series s{place}\" points=\"{}\"/>",
@@ -118,16 +108,43 @@ impl Chart {
         out + "</svg>\n"
     }
 
-    fn draw_faults(&self, out: &mut String, last: f64, x: &dyn Fn(f64) -> f64) {
+    fn draw_axes(&self, out: &mut String, scale: &Scale) {
+        for step in 0..=4 {
+            let number = scale.top * f64::from(step) / 4.0;
+            let at = scale.y(number);
+            let _ = writeln!(
+                out,
+                "<line class=\"grid\" x1=\"{LEFT}\" y1=\"{at:.1}\" x2=\"{:.1}\" y2=\"{at:.1}\"/>\
+                 <text class=\"time\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
+                WIDTH - 12.0,
+                LEFT - 6.0,
+                at + 4.0,
+                html(&format!("{}{}", short(number), cut(&self.unit, 12)))
+            );
+        }
+        for step in 0..=4 {
+            let seconds = scale.last * f64::from(step) / 4.0;
+            let anchor = ["start", "middle", "middle", "middle", "end"][step as usize];
+            let _ = writeln!(
+                out,
+                "<text class=\"time\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"{anchor}\">{} s</text>",
+                scale.x(seconds),
+                HEIGHT - 8.0,
+                short(seconds)
+            );
+        }
+    }
+
+    fn draw_faults(&self, out: &mut String, scale: &Scale) {
         for (from, to, name) in self.faults.iter().take(60) {
-            if !from.is_finite() || !to.is_finite() || *from > last {
+            if !from.is_finite() || !to.is_finite() || *from > scale.last {
                 continue;
             }
-            let left = x(*from);
+            let left = scale.x(*from);
             let rect = Rect {
                 x: left,
                 y: TOP,
-                width: (x(to.max(*from)) - left).max(2.0),
+                width: (scale.x(to.max(*from)) - left).max(2.0),
                 height: HEIGHT - BOTTOM - TOP,
             };
             let _ = writeln!(

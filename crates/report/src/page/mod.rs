@@ -8,14 +8,15 @@ mod anomaly;
 mod chart;
 mod parts;
 mod policy;
+mod section;
 
 pub use anomaly::{AnomalyView, Context, Details};
 pub use chart::{Bars, Chart, Series};
 pub use parts::{Schedule, ScheduleTurn, Sequence, Source, Table, Text};
+pub use policy::policy;
+pub use section::Section;
 
 use crate::escape::{cut, html};
-use crate::lattice::Lattice;
-use crate::picture::{Picture, Shown};
 use crate::words::{count, grouped};
 use std::fmt::Write;
 
@@ -91,121 +92,26 @@ pub struct Page {
     pub reproduce: Reproduce,
 }
 
-/// A part of a page.
-#[derive(Clone, PartialEq, Debug)]
-pub enum Section {
-    /// The levels, coloured by verdict.
-    Lattice(Lattice),
-    /// An anomaly.
-    Anomaly(Box<AnomalyView>),
-    /// A graph that is not that of a history's anomaly: a heading and the picture.
-    Picture(String, Picture),
-    /// Charts side by side.
-    Charts(Vec<Chart>),
-    /// Durations.
-    Bars(Bars),
-    /// Lines of a program.
-    Source(Source),
-    /// Turns.
-    Schedule(Schedule),
-    /// A chart that somebody else drew.
-    Sequence(Sequence),
-    /// A table.
-    Table(Table),
-    /// Text.
-    Text(Text),
-}
-
-impl Section {
-    /// The heading.
-    pub fn title(&self) -> String {
-        match self {
-            Section::Lattice(_) => "Levels".to_string(),
-            Section::Anomaly(view) => view.kind.name().to_string(),
-            Section::Picture(title, _) => title.clone(),
-            Section::Charts(_) => "Over time".to_string(),
-            Section::Bars(bars) => bars.title.clone(),
-            Section::Source(source) => source.title.clone(),
-            Section::Schedule(schedule) => schedule.title.clone(),
-            Section::Sequence(sequence) => sequence.title.clone(),
-            Section::Table(table) => table.title.clone(),
-            Section::Text(text) => text.title.clone(),
-        }
-    }
-
-    /// The part as HTML with its heading, for a page that has [`STYLE`] and [`SCRIPT`]. Names in it begin
-    /// with `anchor`, of letters, digits and `-`.
-    pub fn html(&self, anchor: &str) -> String {
-        let mut heading = html(&cut(&self.title(), 120));
-        let class = match self {
-            Section::Anomaly(view) => {
-                if view.count > 1 {
-                    let _ = write!(
-                        heading,
-                        " <span class=\"dim\">× {}</span>",
-                        grouped(view.count)
-                    );
-                }
-                if let Some(level) = view.level {
-                    let _ = write!(
-                        heading,
-                        " <span class=\"verdict bad\">violates {level}</span>"
-                    );
-                }
-                " class=\"anomaly\""
-            }
-            _ => "",
-        };
-        format!(
-            "<section id=\"{anchor}\"{class}>\n<h2>{heading}</h2>\n{}</section>\n",
-            self.body(anchor)
-        )
-    }
-
-    fn body(&self, anchor: &str) -> String {
-        let within = Shown::Within { anchor };
-        let scroll =
-            |drawing: String| format!("<div class=\"scroll\" tabindex=\"0\">{drawing}</div>\n");
-        match self {
-            Section::Lattice(lattice) => {
-                let about = "A line leads down from a level to what it implies. Green holds (✓), red is \
-                             violated (✗), yellow is not known (?), dashed was not asked (·).";
-                format!(
-                    "<p class=\"dim\">{about}</p>\n<div class=\"wide\">{}</div>\n{}",
-                    scroll(lattice.svg(within)),
-                    lattice.list()
-                )
-            }
-            Section::Anomaly(view) => view.html(anchor),
-            Section::Picture(_, picture) => anomaly::graph(picture, anchor),
-            Section::Charts(charts) => {
-                let mut out = "<div class=\"charts\">\n".to_string();
-                for chart in charts.iter().take(12) {
-                    let _ = write!(
-                        out,
-                        "<figure><figcaption>{}</figcaption>{}</figure>\n",
-                        html(&cut(&chart.title, 80)),
-                        chart.svg(within)
-                    );
-                }
-                out + "</div>\n"
-            }
-            Section::Bars(bars) => scroll(bars.svg(within)),
-            Section::Source(source) => source.html(),
-            Section::Schedule(schedule) => schedule.html(),
-            Section::Sequence(sequence) => sequence.html(),
-            Section::Table(table) => table.html(),
-            Section::Text(text) => text.html(),
-        }
-    }
+/// The parts that fit.
+struct Rendered {
+    /// Their places and what they look like.
+    parts: Vec<(usize, String)>,
+    /// The place of every anomaly, and whether it is among the parts.
+    rows: Vec<(usize, bool)>,
+    /// How many other parts do not fit.
+    left_out: usize,
 }
 
 impl Page {
     /// The page as one file of at most [`BYTES_MAX`] bytes.
     pub fn html(&self) -> String {
         let mut out = self.head();
-        let (parts, rows, left_out) =
-            self.parts(BYTES_MAX - RESERVE - out.len().min(BYTES_MAX / 4));
+        let room = BYTES_MAX - RESERVE - out.len().min(BYTES_MAX / 4);
+        let Rendered {
+            parts,
+            rows,
+            left_out,
+        } = self.parts(room);
         out.push_str(&self.index(&rows));
         out.push_str("<main>\n");
         let mut is_listed = false;
@@ -237,7 +143,7 @@ impl Page {
              <meta name=\"referrer\" content=\"no-referrer\">\n<title>{title}</title>\n\
              <style>{STYLE}</style>\n<script>{SCRIPT}</script>\n</head><body>\n\
              <header class=\"top\">\n<h1>{title}</h1>\n",
-            html(&policy::policy(STYLE, SCRIPT))
+            html(&policy(STYLE, SCRIPT))
         );
         if let Some((tone, text)) = &self.verdict {
             let _ = writeln!(
@@ -265,17 +171,16 @@ impl Page {
         out
     }
 
-    /// The parts that fit, a row of the list for each anomaly (whether it is shown), and how many other
-    /// parts are left out.
-    fn parts(&self, room: usize) -> (Vec<(usize, String)>, Vec<(usize, bool)>, usize) {
+    /// Renders the parts in order, as many as there is room for.
+    fn parts(&self, room: usize) -> Rendered {
         let (mut parts, mut rows, mut left_out) = (Vec::new(), Vec::new(), 0);
         let is_listed = |section: &&Section| matches!(section, Section::Anomaly(_));
         let listed = self.sections.iter().filter(is_listed).count();
         let mut used = ROW_BYTES * listed.min(LISTED_MAX);
         for (place, section) in self.sections.iter().enumerate() {
             let is_anomaly = matches!(section, Section::Anomaly(_));
-            let shown = rows.iter().filter(|(_, is_shown)| *is_shown).count();
-            let part = if is_anomaly && shown >= ANOMALIES_MAX {
+            let is_full = rows.iter().any(|(_, is_shown)| !is_shown) || rows.len() >= ANOMALIES_MAX;
+            let part = if is_anomaly && is_full {
                 None
             } else {
                 Some(section.html(&format!("p{place}"))).filter(|part| used + part.len() <= room)
@@ -290,7 +195,11 @@ impl Page {
                 parts.push((place, part));
             }
         }
-        (parts, rows, left_out)
+        Rendered {
+            parts,
+            rows,
+            left_out,
+        }
     }
 
     /// Links to the parts.

@@ -3,8 +3,8 @@
 //! The policy names both by their SHA-256 (FIPS 180-4), so that anything else that should get into the
 //! page is not run. Pages have no attribute `style` and no handler attributes: the policy forbids them.
 
-/// The policy of a page with this style and this script.
-pub(super) fn policy(style: &str, script: &str) -> String {
+/// The content security policy of a page with this one style and this one script.
+pub fn policy(style: &str, script: &str) -> String {
     format!(
         "default-src 'none'; style-src 'sha256-{}'; script-src 'sha256-{}'; img-src data:; \
          base-uri 'none'; form-action 'none'",

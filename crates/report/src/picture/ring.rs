@@ -119,12 +119,9 @@ pub(super) fn columns(picture: &Picture, order: &[usize]) -> Layout {
         ..Layout::default()
     };
     let mut top = 0.0;
-    for row in 0..half {
+    for (row, &first) in down.iter().enumerate() {
         // The last one of the way up stands beside the first one of the way down.
-        let pair = [
-            Some(down[row]),
-            up.len().checked_sub(row + 1).map(|at| up[at]),
-        ];
+        let pair = [Some(first), up.len().checked_sub(row + 1).map(|at| up[at])];
         let height = pair
             .iter()
             .flatten()
