@@ -1,8 +1,8 @@
 //! What the servers do with small schedules, against what PostgreSQL 15.18 and MariaDB 10.11.19 did.
 
 use program::{
-    Appearance, Engine, Event, How, Instance, Play, Program, Scenario, StoredRow, TableId, Turn,
-    Value, appearance, judge, play, read_sql_file,
+    Abort, Appearance, Engine, Event, Fate, How, Instance, Play, Program, Scenario, StoredRow,
+    TableId, Turn, Value, appearance, judge, play, read_sql_file,
 };
 
 const PROGRAM: &str = "
@@ -56,6 +56,21 @@ end;
 transaction locked_increment(k int)
   select v into :old from t where id = :k for update;
   update t set v = :old + 1 where id = :k;
+end;
+transaction bump_zero(k int)
+  update t set v = v + 10 where id = :k and v = 0;
+end;
+transaction write_two(a int, b int)
+  update t set v = 1 where id = :a;
+  update t set v = 1 where id = :b;
+end;
+transaction read_add_read(k int)
+  select v from t where id = :k;
+  update t set v = v + 1 where id = :k;
+  select v from t where id = :k;
+end;
+transaction put(k int)
+  insert into t values (:k, 1);
 end;
 transaction add(k int)
   select count(*) into :n from t where v > 0;
@@ -254,4 +269,94 @@ fn a_begin_takes_the_snapshot() {
             );
         }
     }
+}
+
+#[test]
+fn a_row_that_changed_meanwhile_is_tested_again() {
+    let program = program();
+    let instances: &[(&str, &[i64])] = &[("write", &[1]), ("bump_zero", &[1])];
+    let scenario = scenario(&program, instances, "0.0 1.0 0.c 1.c");
+    for engine in [Engine::PostgresReadCommitted, Engine::MariaReadCommitted] {
+        let (play, seen) = played(&program, &scenario, engine);
+        assert_eq!(play.runs[1].results[0].changed, 0, "{}", engine.name());
+        assert_eq!(seen, Appearance::PreventedByLock, "{}", engine.name());
+    }
+}
+
+fn reason(play: &Play, instance: usize) -> Option<Abort> {
+    match &play.runs[instance].fate {
+        Fate::AbortedByStore { reason, .. } => Some(*reason),
+        _ => None,
+    }
+}
+
+#[test]
+fn a_circle_of_waiting_is_broken() {
+    let program = program();
+    let instances: &[(&str, &[i64])] = &[("write_two", &[1, 2]), ("write_two", &[2, 1])];
+    let scenario = scenario(&program, instances, "0.0 1.0 0.1 1.1 0.c 1.c");
+    for (engine, victim) in [
+        (Engine::PostgresReadCommitted, 0),
+        (Engine::MariaReadCommitted, 1),
+    ] {
+        let (play, _) = played(&program, &scenario, engine);
+        assert_eq!(
+            reason(&play, victim),
+            Some(Abort::Deadlock),
+            "{}",
+            engine.name()
+        );
+        assert_eq!(play.commits, [1 - victim], "{}", engine.name());
+    }
+}
+
+#[test]
+fn mariadb_shows_a_row_as_it_was_when_it_was_written() {
+    let program = program();
+    let instances: &[(&str, &[i64])] = &[("read_add_read", &[1]), ("deposit", &[1, 5])];
+    let scenario = scenario(&program, instances, "0.0 1.0 1.c 0.1 0.2 0.c");
+    let (play, _) = played(&program, &scenario, Engine::MariaRepeatableRead);
+    let read = |at: usize| play.runs[0].results[at].rows.clone();
+    assert_eq!(read(0), [[Value::Integer(0)]]);
+    assert_eq!(read(2), [[Value::Integer(6)]]);
+    for engine in [Engine::PostgresRepeatableRead, Engine::MariaSnapshot] {
+        let (play, _) = played(&program, &scenario, engine);
+        assert_eq!(
+            reason(&play, 0),
+            Some(Abort::Serialization),
+            "{}",
+            engine.name()
+        );
+    }
+}
+
+#[test]
+fn the_second_insert_of_a_key_waits_and_fails() {
+    let program = program();
+    let instances: &[(&str, &[i64])] = &[("put", &[9]), ("put", &[9])];
+    let scenario = scenario(&program, instances, "0.0 1.0 0.c 1.c");
+    for engine in Engine::ALL {
+        let (play, _) = played(&program, &scenario, engine);
+        assert_eq!(play.runs[1].waits, [0], "{}", engine.name());
+        assert_eq!(
+            reason(&play, 1),
+            Some(Abort::Statement),
+            "{}",
+            engine.name()
+        );
+    }
+}
+
+#[test]
+fn levels_can_be_mixed() {
+    let program = program();
+    let instances: &[(&str, &[i64])] = &[("skew", &[1, 2, 600]), ("skew", &[2, 1, 600])];
+    let mut scenario = scenario(&program, instances, "0.0 1.0 0.1 1.1 0.c 1.c");
+    scenario.instances[1].level = Some(program::StoreLevel::Snapshot);
+    let (_, seen) = played(&program, &scenario, Engine::PostgresSerializable);
+    assert_eq!(
+        seen,
+        Appearance::Manifested,
+        "one of the two is not serializable"
+    );
 }

@@ -1,5 +1,7 @@
 //! Schedules on replicated stores, the levels that allow them, and serial schedules everywhere.
 
+use history::definition::holds_all_assuming;
+use history::{Initial, KeyOrder, Level};
 use program::{
     Engine, Event, How, Instance, Judgement, Play, Program, Scenario, StoreLevel, StoredRow,
     TableId, Turn, Value, allows, judge, play, read_sql_file, serial_outcomes,

@@ -139,7 +139,7 @@ fn selects() {
         ("select distinct o from line", "1 2"),
         (
             "select 1 / stock from item where id = 2",
-            "cases.sql:9:3: division by zero",
+            "cases.sql:8:3: division by zero",
         ),
     ];
     for (sql, expected) in cases {
@@ -268,7 +268,7 @@ fn updates_and_deletes() {
         (
             "update item set stock = null where id = 1",
             0,
-            "cases.sql:9:3: item.stock may not be NULL",
+            "cases.sql:8:3: item.stock may not be NULL",
         ),
         (
             "update item set id = 4 where id = 3",
@@ -278,12 +278,12 @@ fn updates_and_deletes() {
         (
             "update item set id = 2 where id = 3",
             0,
-            "cases.sql:9:3: duplicate key: item[2] exists",
+            "cases.sql:8:3: duplicate key: item[2] exists",
         ),
         (
             "update item set name = 'ant' where id = 3",
             0,
-            "cases.sql:9:3: duplicate key: item[1] exists",
+            "cases.sql:8:3: duplicate key: item[1] exists",
         ),
         ("delete from line where o = 1", 1, "2: 2,1,1,1"),
         ("delete from tag where word = 'red'", 2, "1: 1,small"),
@@ -315,22 +315,22 @@ fn inserts() {
         (
             "insert into item (id, name) values (1, 'dog')",
             0,
-            "cases.sql:9:3: duplicate key: item[1] exists",
+            "cases.sql:8:3: duplicate key: item[1] exists",
         ),
         (
             "insert into item (id, name) values (4, 'bee')",
             0,
-            "cases.sql:9:3: duplicate key: item[2] exists",
+            "cases.sql:8:3: duplicate key: item[2] exists",
         ),
         (
             "insert into line values (3, 1, 2, 9), (3, 1, 2, 8)",
             1,
-            "cases.sql:9:3: duplicate key: line[3,1] exists",
+            "cases.sql:8:3: duplicate key: line[3,1] exists",
         ),
         (
             "insert into line (o, n) values (3, 1)",
             1,
-            "cases.sql:9:3: line.qty may not be NULL",
+            "cases.sql:8:3: line.qty may not be NULL",
         ),
         (
             "insert into item values (1, 'x', 1, 1) on conflict (id) do nothing",

@@ -15,11 +15,11 @@
 
 use super::environment::ResultSet;
 use super::error::ExecuteError;
-use super::play::{Fate, How, Play, play};
+use super::play::{Fate, Play, play_serially};
 use super::value::text_of;
 use crate::expr::Value;
 use crate::ir::Program;
-use crate::scenario::{Event, Scenario, StoredRow, Turn};
+use crate::scenario::{Scenario, StoredRow};
 
 /// More instances than this have too many orders.
 const INSTANCES_MAX: usize = 6;
@@ -87,10 +87,10 @@ pub fn serial_outcomes(
     }
     let mut found = Vec::new();
     for order in orders(instances) {
-        let played = play(program, &serial(scenario, &order), How::Given)?;
+        let played = play_serially(program, scenario, &order)?;
         let mut results = Vec::new();
-        for at in 0..order.len() {
-            let run = &played.runs[at];
+        for at in &order {
+            let run = &played.runs[*at];
             results.push((run.fate == Fate::Committed).then(|| run.results.clone()));
         }
         found.push(Outcome {
@@ -100,24 +100,6 @@ pub fn serial_outcomes(
         });
     }
     Ok(found)
-}
-
-/// The scenario with these instances alone, one after the other.
-fn serial(scenario: &Scenario, order: &[usize]) -> Scenario {
-    let mut instances = Vec::new();
-    for at in order {
-        instances.extend(scenario.instances.get(*at).cloned());
-    }
-    let turn = |instance: usize| Turn {
-        instance,
-        event: Event::Commit,
-        sees: None,
-    };
-    Scenario {
-        rows: scenario.rows.clone(),
-        schedule: (0..instances.len()).map(turn).collect(),
-        instances,
-    }
 }
 
 /// All orders, the given one first.

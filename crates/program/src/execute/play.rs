@@ -135,6 +135,19 @@ pub fn play(program: &Program, scenario: &Scenario, how: How) -> Result<Play, Ex
     Ok(finish(finished))
 }
 
+/// Plays these instances of a scenario, one after the other, and no others.
+pub(super) fn play_serially(
+    program: &Program,
+    scenario: &Scenario,
+    order: &[usize],
+) -> Result<Play, ExecuteError> {
+    let mut replicas = Replicas::new(program, scenario);
+    for instance in order.iter().filter(|at| **at < scenario.instances.len()) {
+        replicas.run_to_end(*instance)?;
+    }
+    Ok(finish(replicas.finished()))
+}
+
 /// A play before its dependencies are worked out.
 pub(super) struct Finished<'p> {
     pub trace: Trace<'p>,
@@ -226,20 +239,30 @@ impl<'p, 's> Replicas<'p, 's> {
             }
         }
         for instance in 0..scenario.instances.len() {
-            let turn = Turn {
-                instance,
-                event: Event::Commit,
-                sees: None,
-            };
-            while self.step(&turn, scenario.schedule.len(), true)? {}
+            self.run_to_end(instance)?;
         }
-        Ok(Finished {
+        Ok(self.finished())
+    }
+
+    /// Runs the rest of an instance; it sees everything.
+    fn run_to_end(&mut self, instance: usize) -> Result<(), ExecuteError> {
+        let turn = Turn {
+            instance,
+            event: Event::Commit,
+            sees: None,
+        };
+        while self.step(&turn, self.scenario.schedule.len(), true)? {}
+        Ok(())
+    }
+
+    fn finished(self) -> Finished<'p> {
+        Finished {
             trace: self.trace,
             runs: self.runs,
             commits: self.commits,
             commit_times: self.commit_times,
             inexact: self.inexact,
-        })
+        }
     }
 
     /// One statement, or the end where it may end; whether there may be more.

@@ -32,6 +32,7 @@
 mod agent;
 mod attempt;
 mod locks;
+mod maria;
 mod region;
 mod simulate;
 mod ssi;

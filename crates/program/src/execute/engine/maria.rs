@@ -1,0 +1,214 @@
+//! One statement on MariaDB: plain reads, current reads, and what these lock.
+
+use super::Engine;
+use super::agent::{is_plain_read, lock_of};
+use super::attempt::{Attempt, targets};
+use super::locks::Mode;
+use super::region::Region;
+use super::simulate::Simulation;
+use crate::execute::ground::Bound;
+use crate::execute::play::{Abort, Counter};
+use crate::execute::store::{Effect, RowId, View};
+use crate::expr::{Expr, Value};
+use crate::ir::{Action, Lock, Part};
+use crate::schema::{Table, TableId};
+use std::collections::BTreeSet;
+
+type Passed = (Vec<(RowId, Mode)>, Vec<Region>);
+
+impl Simulation<'_> {
+    /// Tries to execute the pending statement of an agent of MariaDB.
+    pub(super) fn attempt_maria(&mut self, who: usize) -> Attempt {
+        let Some(pending) = self.agents[who].pending.clone() else {
+            return Attempt::Done;
+        };
+        let engine = self.agents[who].engine;
+        let bound = &pending.call.bound;
+        if is_plain_read(&pending.call, engine) {
+            let view = self.plain_view(who);
+            return match self.evaluate(who, bound, &view) {
+                Ok(effect) => self.done(who, view, effect),
+                Err(attempt) => attempt,
+            };
+        }
+        let view = View {
+            base: self.current(who),
+            ..View::default()
+        };
+        let inserted = match self.lock_inserted(who, bound, &view) {
+            Ok(rows) => rows,
+            Err(attempt) => return attempt,
+        };
+        let (rows, gaps) = match self.passed(who, bound, &view) {
+            Ok(found) => found,
+            Err(attempt) => return attempt,
+        };
+        for gap in gaps {
+            self.locks.close(who, gap);
+        }
+        if let Some(request) = self.lock(who, &rows) {
+            return Attempt::Waits(request);
+        }
+        if engine == Engine::MariaSnapshot
+            && let Some(snapshot) = &self.agents[who].snapshot
+        {
+            let seen = View {
+                base: snapshot.clone(),
+                fresh: self.agents[who].written.clone(),
+            };
+            let rows = rows.iter().map(|(row, _)| row).chain(&inserted);
+            if rows.into_iter().any(|row| self.is_stale(*row, &seen)) {
+                let message = "Record has changed since last read in table";
+                return Attempt::Fails(Abort::Serialization, message.to_string());
+            }
+        }
+        match self.evaluate(who, bound, &view) {
+            Ok(effect) => self.done(who, view, effect),
+            Err(attempt) => attempt,
+        }
+    }
+
+    /// What a plain read of MariaDB sees.
+    fn plain_view(&mut self, who: usize) -> View {
+        match self.agents[who].engine {
+            Engine::MariaReadUncommitted => View {
+                base: self.trace.mask(|_| true),
+                ..View::default()
+            },
+            engine if engine.keeps_snapshot() => {
+                self.take_snapshot(who);
+                let snapshot = self.agents[who].snapshot.clone().unwrap_or_default();
+                View {
+                    base: self.trace.mask(|op| {
+                        let own = self.trace.instance_of(op) == Some(who);
+                        own || snapshot.get(op).copied().unwrap_or(false)
+                    }),
+                    fresh: self.agents[who].written.clone(),
+                }
+            }
+            _ => View {
+                base: self.current(who),
+                ..View::default()
+            },
+        }
+    }
+
+    /// The rows that a locking statement of MariaDB passes, and the gaps between them.
+    fn passed(&mut self, who: usize, bound: &Bound, view: &View) -> Result<Passed, Attempt> {
+        let engine = self.agents[who].engine;
+        let dirty = View {
+            base: self.trace.mask(|_| true),
+            ..View::default()
+        };
+        let found = self.evaluate_quietly(bound, view)?;
+        let unsettled = self.evaluate_quietly(bound, &dirty)?;
+        let mut rows: Vec<(RowId, Mode)> = Vec::new();
+        let mut gaps = Vec::new();
+        for (at, part) in bound.parts.iter().enumerate() {
+            let mode = match lock_of(&part.action, engine) {
+                Lock::None => continue,
+                Lock::Share => Mode::Shared,
+                Lock::Update => Mode::Exclusive,
+            };
+            if matches!(part.action, Action::Insert(_)) {
+                continue;
+            }
+            let looked = &found.looked[at];
+            for key in &looked.keys {
+                let row = self.trace.store.find(part.table, key);
+                let row =
+                    row.filter(|row| self.is_there(*row, &dirty) || self.is_there(*row, view));
+                match row {
+                    Some(row) => rows.push((row, mode)),
+                    None if engine.locks_gaps() => gaps.extend(self.gap_of(part, view)),
+                    None => {}
+                }
+            }
+            if !looked.scanned {
+                continue;
+            }
+            if engine.locks_gaps() {
+                let beginning = beginning_of(part, self.trace.store.schema.table(part.table));
+                rows.extend(self.rows_from(part.table, &beginning, &dirty, mode));
+                rows.extend(self.rows_from(part.table, &beginning, view, mode));
+                gaps.push(self.gap_around(part.table, &beginning, view));
+            }
+        }
+        rows.extend(targets(&found));
+        if engine.locks_gaps() {
+            rows.extend(targets(&unsettled));
+        }
+        let mut seen = BTreeSet::new();
+        rows.sort_by_key(|(row, mode)| (*row, std::cmp::Reverse(*mode)));
+        rows.retain(|(row, _)| seen.insert(*row));
+        Ok((rows, gaps))
+    }
+
+    fn evaluate_quietly(&self, bound: &Bound, view: &View) -> Result<Effect, Attempt> {
+        let mut numbers = Counter::new(0);
+        let effect = self.trace.store.evaluate(bound, view, &mut numbers);
+        // A key that is there twice for now is no reason to fail before its row is locked.
+        Ok(effect.unwrap_or(Effect {
+            result: Default::default(),
+            changes: Vec::new(),
+            locks: Vec::new(),
+            looked: vec![Default::default(); bound.parts.len()],
+        }))
+    }
+
+    fn is_there(&self, row: RowId, view: &View) -> bool {
+        self.trace.store.state(view, row).is_some()
+    }
+
+    fn keys_of(&self, table: TableId, view: &View) -> Vec<(RowId, Vec<Value>)> {
+        let key = &self.trace.store.schema.table(table).primary_key;
+        let rows = self.trace.store.table(view, table).into_iter();
+        rows.map(|row| {
+            let values = key.iter().map(|column| row.values[column.index()].clone());
+            (row.id, values.collect())
+        })
+        .collect()
+    }
+
+    fn rows_from(
+        &self,
+        table: TableId,
+        beginning: &[Value],
+        view: &View,
+        mode: Mode,
+    ) -> Vec<(RowId, Mode)> {
+        let rows = self.keys_of(table, view).into_iter();
+        rows.filter(|(_, key)| key.starts_with(beginning))
+            .map(|(row, _)| (row, mode))
+            .collect()
+    }
+
+    fn gap_around(&self, table: TableId, beginning: &[Value], view: &View) -> Region {
+        let keys = self.keys_of(table, view).into_iter();
+        let keys: Vec<Vec<Value>> = keys.map(|(_, key)| key).collect();
+        Region::around(table, beginning, &keys)
+    }
+
+    /// The gap in which a key would be that is not there.
+    fn gap_of(&self, part: &Part, view: &View) -> Option<Region> {
+        let beginning = beginning_of(part, self.trace.store.schema.table(part.table));
+        Some(self.gap_around(part.table, &beginning, view))
+    }
+}
+
+/// The first columns of the primary key, as far as the condition fixes them to constants.
+fn beginning_of(part: &Part, table: &Table) -> Vec<Value> {
+    let bindings = match &part.action {
+        Action::Insert(_) => Vec::new(),
+        _ => part.bindings(),
+    };
+    let mut found = Vec::new();
+    for column in &table.primary_key {
+        let bound = bindings.iter().find(|binding| binding.column == *column);
+        match bound.map(|binding| binding.value) {
+            Some(Expr::Constant(value)) => found.push(value.clone()),
+            _ => break,
+        }
+    }
+    found
+}
