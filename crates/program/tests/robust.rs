@@ -1,6 +1,9 @@
 //! The published robust subsets of SmallBank, TPC-C and Auction.
 
-use program::robust::{CycleKind, Level, Method, Relations, RobustOptions, check_at, subsets};
+use program::robust::{
+    Change, CycleKind, Level, Method, Relations, RobustOptions, Robustness, cheapest_levels, check,
+    check_at, repair, safe_at, subsets,
+};
 use program::{Program, read_sql_file};
 use std::path::Path;
 
@@ -148,5 +151,202 @@ fn tpcc_is_serializable_at_snapshot_isolation() {
         let tpcc = read(name);
         let answer = check_at(&tpcc, Level::Snapshot, &RobustOptions::default());
         assert!(answer.is_robust(), "{name}: {answer:?}");
+    }
+}
+
+#[test]
+fn micro_programs() {
+    let table = [
+        ("dirty_read", true, true),
+        ("nonrep_read", false, true),
+        ("lost_update", false, true),
+        ("write_skew", false, false),
+        ("long_fork", false, true),
+        ("fractured_read", false, true),
+    ];
+    for (name, committed, snapshot) in table {
+        let program = read(&format!("micro/{name}"));
+        for (level, expected) in [
+            (Level::ReadCommitted, committed),
+            (Level::Snapshot, snapshot),
+        ] {
+            let answer = check_at(&program, level, &RobustOptions::default());
+            assert_eq!(
+                answer.is_robust(),
+                expected,
+                "{name} at {level}: {answer:?}"
+            );
+            match &answer {
+                Robustness::Robust(_) => assert!(expected, "{name} at {level}"),
+                Robustness::NotRobust(found) => {
+                    let shown = found.scenario.is_some() || name == "fractured_read";
+                    assert!(shown, "{name} at {level}: no arguments and rows");
+                }
+                Robustness::Unproved(doubt) => panic!("{name} at {level}: {}", doubt.reason),
+            }
+        }
+    }
+}
+
+#[test]
+fn smallbank_has_a_write_skew_with_arguments_and_rows() {
+    let bank = read("smallbank");
+    for method in [Method::Templates, Method::Programs] {
+        let options = options(Some(method), CycleKind::TypeII, Relations::Keys);
+        let answer = check_at(&bank, Level::Snapshot, &options);
+        let Robustness::NotRobust(found) = &answer else {
+            panic!("{method:?}: {answer:?}");
+        };
+        let of = |at: usize| {
+            bank.transactions[found.instances[at].transaction]
+                .name
+                .as_str()
+        };
+        let names: Vec<&str> = (0..found.instances.len()).map(of).collect();
+        assert_eq!(
+            names,
+            ["WriteCheck", "TransactSavings", "Balance"],
+            "{method:?}"
+        );
+        assert!(found.scenario.is_some(), "{method:?}");
+    }
+}
+
+#[test]
+fn smallbank_is_repaired_by_one_promotion_at_snapshot_isolation() {
+    let bank = read("smallbank");
+    let options = RobustOptions::default();
+    let found = repair(&bank, Level::Snapshot, &options).expect("a repair");
+    assert_eq!(found.promotions.len(), 1, "{:?}", found.promotions);
+    let promotion = &found.promotions[0];
+    let name = &bank.transactions[promotion.transaction].name;
+    assert_eq!(name, "WriteCheck");
+    assert_eq!(promotion.change, Change::ForUpdate);
+    assert_eq!(
+        promotion.after,
+        "select bal from savings where custid = :c for update"
+    );
+    assert!(check_at(&found.program, Level::Snapshot, &options).is_robust());
+}
+
+#[test]
+fn repairs_at_read_committed_hold() {
+    for name in [
+        "smallbank",
+        "micro/lost_update",
+        "micro/write_skew",
+        "auction",
+    ] {
+        let program = read(name);
+        let found = repair(&program, Level::ReadCommitted, &RobustOptions::default());
+        let found = found.unwrap_or_else(|| panic!("{name}: no repair"));
+        assert!(found.answer.is_robust(), "{name}");
+        assert_eq!(found.promotions.is_empty(), name == "auction", "{name}");
+    }
+}
+
+#[test]
+fn cheapest_levels_cannot_be_lowered() {
+    for name in [
+        "smallbank",
+        "tpcc",
+        "micro/write_skew",
+        "seats",
+        "wikipedia",
+        "tatp",
+        "voter",
+    ] {
+        let program = read(name);
+        let options = RobustOptions {
+            confirm: false,
+            ..RobustOptions::default()
+        };
+        let levels = cheapest_levels(&program, &options);
+        assert!(
+            check(&program, &levels, &options).is_robust(),
+            "{name}: {levels:?}"
+        );
+        for at in 0..levels.len() {
+            for weaker in Level::ALL.into_iter().filter(|level| *level < levels[at]) {
+                let mut lower = levels.clone();
+                lower[at] = weaker;
+                assert!(
+                    !check(&program, &lower, &options).is_robust(),
+                    "{name}: {lower:?}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn one_answer_for_the_developer() {
+    let quick = RobustOptions {
+        confirm: false,
+        ..RobustOptions::default()
+    };
+    let safety = safe_at(&read("tpcc"), &quick);
+    assert_eq!(safety.weakest(), Level::Snapshot);
+    assert!(!safety.answers[0].1.is_robust());
+    assert!(safety.answers[2].1.is_robust());
+    let safety = safe_at(&read("smallbank"), &RobustOptions::default());
+    assert_eq!(safety.weakest(), Level::Serializable);
+    let repaired: Vec<Level> = safety.repairs.iter().map(|one| one.level).collect();
+    assert_eq!(repaired, [Level::ReadCommitted, Level::Snapshot]);
+    let safety = safe_at(&read("auction"), &RobustOptions::default());
+    assert_eq!(safety.weakest(), Level::ReadCommitted);
+}
+
+#[test]
+fn all_benchmarks_are_answered() {
+    let names = [
+        "seats",
+        "seats-ported",
+        "smallbank-benchbase",
+        "tatp",
+        "tpcc",
+        "tpcc-ported",
+        "twitter",
+        "twitter-ported",
+        "voter",
+        "voter-ported",
+        "wikipedia",
+        "wikipedia-ported",
+    ];
+    for name in names {
+        let program = read(name);
+        for level in [Level::ReadCommitted, Level::Snapshot] {
+            let start = std::time::Instant::now();
+            let options = RobustOptions {
+                confirm: false,
+                ..RobustOptions::default()
+            };
+            let quick = check_at(&program, level, &options);
+            let took = start.elapsed();
+            let confirmed = ["seats", "seats-ported", "smallbank-benchbase"].contains(&name);
+            let answer = match confirmed {
+                true => check_at(&program, level, &RobustOptions::default()),
+                false => quick.clone(),
+            };
+            let short = match &answer {
+                Robustness::Robust(proof) => format!("robust ({} edges)", proof.edges),
+                Robustness::NotRobust(found) => {
+                    let of = |at: usize| program.transactions[at].name.as_str();
+                    let names: Vec<&str> = found
+                        .instances
+                        .iter()
+                        .map(|one| of(one.transaction))
+                        .collect();
+                    format!("not robust: {}", names.join(" "))
+                }
+                Robustness::Unproved(doubt) => format!("unproved: {}", doubt.reason),
+            };
+            println!(
+                "{name} {level}: {short}; {took:?}, with values {:?}",
+                start.elapsed()
+            );
+            assert_eq!(quick.is_robust(), answer.is_robust(), "{name} at {level}");
+            assert!(took.as_secs() < 20, "{name} at {level}: {took:?}");
+        }
     }
 }

@@ -23,6 +23,7 @@
 use super::Level;
 use super::edges::Dependency;
 use crate::scenario::EdgeKind;
+use std::collections::BTreeMap;
 
 /// Which cycles count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,6 +33,9 @@ pub enum CycleKind {
     /// Those with two edges in sequence that no order of commits excludes.
     TypeII,
 }
+
+/// The most cycles looked at for the same three paths.
+const ALIKE_MAX: usize = 6;
 
 /// A graph whose nodes have levels.
 pub(super) struct Search<'a> {
@@ -92,6 +96,44 @@ impl Search<'_> {
         };
         cycle.extend(steps.path(end, start, moves));
         Some(cycle)
+    }
+
+    /// Dangerous cycles, the shorter ones first, a few for every A, P and B.
+    pub fn some(&self, most: usize) -> Vec<Cycle> {
+        let used: Vec<usize> = (0..self.edges.len())
+            .filter(|at| self.is_used(*at))
+            .collect();
+        let steps = Steps::new(self.levels.len(), &used, self.edges);
+        let mut found: Vec<(usize, usize, bool, Cycle)> = Vec::new();
+        let mut ranks: BTreeMap<(usize, usize, usize), usize> = BTreeMap::new();
+        for &second in &used {
+            let two = &self.edges[second];
+            if !self.is_counterflow(two) {
+                continue;
+            }
+            for &first in used.iter().filter(|at| self.edges[**at].to == two.from) {
+                let from = self.edges[first].from;
+                let Some(moves) = self.unsafe_pair(first, second) else {
+                    continue;
+                };
+                let Some(length) = steps.length(two.to, from, moves) else {
+                    continue;
+                };
+                let rank = ranks.entry((from, two.from, two.to)).or_default();
+                if *rank < ALIKE_MAX {
+                    found.push((length, *rank, moves, vec![first, second]));
+                    *rank += 1;
+                }
+            }
+        }
+        found.sort_by_key(|one| (one.0, one.1));
+        found.truncate(most);
+        let whole = |(_, _, moves, mut cycle): (usize, usize, bool, Cycle)| {
+            let (start, end) = (self.edges[cycle[0]].from, self.edges[cycle[1]].to);
+            cycle.extend(steps.path(end, start, moves));
+            cycle
+        };
+        found.into_iter().map(whole).collect()
     }
 
     fn is_used(&self, at: usize) -> bool {
@@ -155,6 +197,11 @@ impl Search<'_> {
         let level = self.levels[two.from]?;
         let serializable = |unit: usize| self.levels[unit] == Some(Level::Serializable);
         if serializable(one.from) && serializable(two.from) && serializable(two.to) {
+            return None;
+        }
+        // One statement does not both change a row and find none.
+        let changes = one.kind != EdgeKind::WriteRead;
+        if two.misses && changes && one.target == two.source {
             return None;
         }
         let forward = match level {

@@ -56,6 +56,8 @@ pub(super) struct Dependency {
     pub entry: usize,
     /// Where `to` commits first: when `from` reads.
     pub leave: usize,
+    /// Whether `from` depends only if its statement, which could write, finds no row.
+    pub misses: bool,
 }
 
 pub(super) struct Graph<'a> {
@@ -112,6 +114,7 @@ impl Graph<'_> {
                         apart: false,
                         entry: usize::MAX,
                         leave: a.read_time(),
+                        misses: false,
                     };
                     found.push(self.timed(edge, &same));
                 }
@@ -200,6 +203,7 @@ impl Graph<'_> {
         (edge.counterflow, edge.counterflow_on_snapshot) = (reads && !held, reads);
         edge.counterflow_on_snapshot &= !(written || (held && a.kind == Kind::Select));
         edge.apart = !reads || written;
+        edge.misses = reads && a.is_write() && a.key.is_some();
         if self.relations == Relations::None {
             return edge;
         }

@@ -5,10 +5,16 @@
 //! All others are proved robust, or not proved: a cycle of possible dependencies is found, which a
 //! scenario may confirm ([`Method::Programs`]).
 
+mod advice;
+mod confirm;
 mod counters;
 mod cycles;
+#[cfg(test)]
+mod definition;
 mod edges;
+mod explain;
 mod facts;
+mod promote;
 mod rows;
 mod same;
 mod subsets;
@@ -17,8 +23,10 @@ mod unit;
 mod variants;
 mod workload;
 
+pub use advice::{Repair, Safety, cheapest_levels, repair, safe_at};
 pub use cycles::CycleKind;
 pub use edges::Relations;
+pub use promote::{Change, Promotion};
 pub use subsets::{Subsets, subsets};
 pub use workload::Workload;
 
@@ -72,6 +80,8 @@ pub enum Method {
     Templates,
     /// By cycles of the summary graph; proves robustness only.
     Programs,
+    /// All transactions are serializable, or there are none.
+    Definition,
 }
 
 /// How to look.

@@ -11,7 +11,7 @@
 use super::facts::Facts;
 use super::rows::{KnownRows, confirmed};
 use crate::access::{Binding, ColumnSet, Reach};
-use crate::expr::{Expr, PartId};
+use crate::expr::{Condition, Expr, PartId};
 use crate::ir::{Action, Insert, Lock, OnConflict, Part, Select, Set, Statement};
 use crate::paths::Path;
 use crate::schema::{ColumnId, Schema, TableId};
@@ -105,6 +105,8 @@ pub(super) struct Derived {
 pub(super) struct Unit {
     pub transaction: usize,
     pub path: Arc<Path>,
+    /// All paths with the same accesses, this one among them.
+    pub alike: Vec<Arc<Path>>,
     pub accesses: Vec<Access>,
     pub terms: Vec<Expr>,
     pub derived: Vec<Derived>,
@@ -116,6 +118,7 @@ impl Unit {
         let mut unit = Unit {
             transaction,
             path: path.clone(),
+            alike: vec![path.clone()],
             accesses: Vec::new(),
             terms: Vec::new(),
             derived: Vec::new(),
@@ -253,6 +256,9 @@ fn fixed(statement: &Statement, part: &Part) -> Vec<(ColumnId, Expr)> {
     }
     let mut found: Vec<(ColumnId, Expr)> = Vec::new();
     for Binding { column, value } in part.bindings() {
+        if is_member(part, column) {
+            continue;
+        }
         let value = match value {
             Expr::Column { part, column } => elsewhere(statement, *part, *column),
             other if mentions_columns(other) => None,
@@ -264,6 +270,23 @@ fn fixed(statement: &Statement, part: &Part) -> Vec<(ColumnId, Expr)> {
         }
     }
     found
+}
+
+/// Whether a column is bound by `in (…)` to what may be a list of several values.
+fn is_member(part: &Part, wanted: ColumnId) -> bool {
+    part.filter
+        .conjuncts()
+        .iter()
+        .any(|condition| match condition {
+            Condition::In {
+                value: Expr::Column { part: of, column },
+                members,
+            } => {
+                let constant = |one: &Expr| matches!(one, Expr::Constant(_));
+                *of == part.id && *column == wanted && !members.iter().all(constant)
+            }
+            _ => false,
+        })
 }
 
 /// What another part of a join fixes a column to.

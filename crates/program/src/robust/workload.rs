@@ -1,7 +1,8 @@
 //! A program made ready: its paths, and from them the answer for any part of it at any levels.
 
+use super::confirm::confirm;
 use super::counters::numbered;
-use super::cycles::{Cycle, Search};
+use super::cycles::{Cycle, CycleKind, Search};
 use super::edges::{Dependency, Graph, Relations};
 use super::facts::Facts;
 use super::templates::{self, Split};
@@ -10,11 +11,15 @@ use super::variants::variants;
 use super::{
     Counterexample, Doubt, Level, Method, Proof, RobustOptions, Robustness, SplitInstance,
 };
+use crate::analysis::Infeasible;
 use crate::ir::{Program, Step};
 use crate::paths::{End, Path};
 use crate::place::NoteKind;
 use crate::scenario::{Edge, EdgeKind, Event, Point, Turn};
 use std::sync::Arc;
+
+/// The most cycles for which arguments and rows are looked for.
+const CYCLES_MAX: usize = 8;
 
 /// A program and the paths of its transactions.
 pub struct Workload<'a> {
@@ -72,7 +77,7 @@ impl<'a> Workload<'a> {
         let facts = Facts::of(&self.program.schema, transactions);
         let units = self.units(&taken, &facts);
         if all_serializable {
-            return Robustness::Robust(self.proof(Method::Templates, &units, &[]));
+            return Robustness::Robust(self.proof(Method::Definition, &units, &[]));
         }
         let of_unit = |units: &[Unit]| -> Vec<Option<Level>> {
             units.iter().map(|unit| levels[unit.transaction]).collect()
@@ -86,7 +91,7 @@ impl<'a> Workload<'a> {
             let split = templates::find(&units, &of_unit(&units));
             return match split {
                 None => Robustness::Robust(self.proof(Method::Templates, &units, &[])),
-                Some(split) => self.confirmed(self.of_split(&split, &units, levels)),
+                Some(split) => self.exact(&split, &units, levels),
             };
         }
         let paths: Vec<&Path> = units.iter().map(|unit| &*unit.path).collect();
@@ -109,7 +114,7 @@ impl<'a> Workload<'a> {
         };
         match search.find() {
             None => Robustness::Robust(self.proof(Method::Programs, &units, &edges)),
-            Some(cycle) => self.confirmed(self.of_cycle(&cycle, &edges, &units, levels)),
+            Some(cycle) => self.suspected(cycle, &search, &units, levels),
         }
     }
 
@@ -122,8 +127,9 @@ impl<'a> Workload<'a> {
                 if self.options.relations != Relations::Keys {
                     unit = unit.without_relations(schema);
                 }
-                if !units.iter().any(|known| known.is_like(&unit)) {
-                    units.push(unit);
+                match units.iter_mut().find(|known| known.is_like(&unit)) {
+                    Some(known) => known.alike.push(path.clone()),
+                    None => units.push(unit),
                 }
             }
         }
@@ -171,16 +177,7 @@ impl<'a> Workload<'a> {
         units: &[Unit],
         levels: &[Option<Level>],
     ) -> Counterexample {
-        // A type I cycle begins with the counterflow edge itself.
-        let pivot = cycle.iter().position(|at| {
-            let edge = &edges[*at];
-            edge.counterflow || edge.counterflow_on_snapshot
-        });
-        let turn = match cycle.len() {
-            0 | 1 => 0,
-            _ if self.options.cycles == super::CycleKind::TypeII => 1,
-            _ => pivot.unwrap_or(0),
-        };
+        let turn = self.turn(cycle, edges);
         let turned: Vec<&Dependency> = cycle[turn..]
             .iter()
             .chain(&cycle[..turn])
@@ -199,15 +196,16 @@ impl<'a> Workload<'a> {
         )
     }
 
-    fn of_split(&self, split: &Split, units: &[Unit], levels: &[Option<Level>]) -> Counterexample {
-        self.split_run(
-            Method::Templates,
-            &split.units,
-            &split.hops,
-            None,
-            units,
-            levels,
-        )
+    /// Where in the cycle the counterflow edge out of P is.
+    fn turn(&self, cycle: &Cycle, edges: &[Dependency]) -> usize {
+        match (cycle.len(), self.options.cycles) {
+            (0 | 1, _) => 0,
+            (_, CycleKind::TypeII) => 1,
+            (_, CycleKind::TypeI) => {
+                let backwards = |at: &usize| edges[*at].counterflow;
+                cycle.iter().position(backwards).unwrap_or(0)
+            }
+        }
     }
 
     fn split_run(
@@ -272,14 +270,70 @@ impl<'a> Workload<'a> {
         }
     }
 
-    fn confirmed(&self, found: Counterexample) -> Robustness {
-        match found.method {
-            Method::Templates => Robustness::NotRobust(Box::new(found)),
-            Method::Programs => Robustness::Unproved(Box::new(Doubt {
-                suspect: Some(found),
-                reason: "a cycle of dependencies was found, which may be impossible".to_string(),
-            })),
+    /// The answer where the exact method found a split run.
+    fn exact(&self, split: &Split, units: &[Unit], levels: &[Option<Level>]) -> Robustness {
+        let method = Method::Templates;
+        let mut found = self.split_run(method, &split.units, &split.hops, None, units, levels);
+        if self.options.confirm {
+            let alike: Vec<_> = split
+                .units
+                .iter()
+                .map(|at| units[*at].alike.clone())
+                .collect();
+            match confirm(self.program, &mut found, &alike) {
+                Ok(scenario) => found.scenario = Some(scenario),
+                Err(Infeasible::Contradiction) => {
+                    return Robustness::Unproved(Box::new(Doubt {
+                        suspect: Some(found),
+                        reason: "the rows allow a run that is not serializable, but there are no \
+                                 values with which the branches go that way"
+                            .to_string(),
+                    }));
+                }
+                Err(Infeasible::Undecided | Infeasible::Malformed(_)) => {}
+            }
         }
+        Robustness::NotRobust(Box::new(found))
+    }
+
+    /// The answer where there is a cycle of dependencies, which may be impossible.
+    fn suspected(
+        &self,
+        cycle: Cycle,
+        search: &Search<'_>,
+        units: &[Unit],
+        levels: &[Option<Level>],
+    ) -> Robustness {
+        let first = self.of_cycle(&cycle, search.edges, units, levels);
+        let all = match self.options.confirm {
+            true => search.some(CYCLES_MAX),
+            false => Vec::new(),
+        };
+        let tried = all.len();
+        for cycle in all {
+            let mut found = self.of_cycle(&cycle, search.edges, units, levels);
+            let from = |at: &usize| search.edges[*at].from;
+            let mut alike: Vec<_> = cycle
+                .iter()
+                .map(|at| units[from(at)].alike.clone())
+                .collect();
+            alike.rotate_left(self.turn(&cycle, search.edges));
+            if let Ok(scenario) = confirm(self.program, &mut found, &alike) {
+                found.scenario = Some(scenario);
+                return Robustness::NotRobust(Box::new(found));
+            }
+        }
+        let reason = match tried {
+            0 => "a cycle of dependencies was found, which may be impossible".to_string(),
+            _ => format!(
+                "cycles of dependencies were found, but for none of the {tried} tried are there \
+                 arguments and rows with which it happens"
+            ),
+        };
+        Robustness::Unproved(Box::new(Doubt {
+            suspect: Some(first),
+            reason,
+        }))
     }
 }
 

@@ -1,0 +1,109 @@
+//! From a split run to arguments and rows with which it happens.
+//!
+//! The solver of the analysis is asked for values with which every instance follows its path in the
+//! given order and every dependency is real. Statements that would wait for one another, or be
+//! refused, must not meet in a row.
+
+use super::{Counterexample, Level, SplitInstance};
+use crate::analysis::{Candidate, Infeasible, Run, witness};
+use crate::ir::{Action, Lock, Program, Statement};
+use crate::paths::Path;
+use crate::scenario::{Point, Scenario};
+use std::sync::Arc;
+
+/// The most combinations of paths that are tried for one counterexample.
+const COMBINATIONS_MAX: usize = 4;
+
+/// Arguments and rows for a counterexample whose instances may follow any of the paths given, each
+/// with the same accesses. The paths that were found replace those of the counterexample.
+pub(super) fn confirm(
+    program: &Program,
+    found: &mut Counterexample,
+    alike: &[Vec<Arc<Path>>],
+) -> Result<Scenario, Infeasible> {
+    let mut worst = Infeasible::Contradiction;
+    for combination in combinations(alike) {
+        let mut tried = found.clone();
+        for (instance, path) in tried.instances.iter_mut().zip(combination) {
+            instance.path = path;
+        }
+        match witness(program, &candidate(&tried)) {
+            Ok(scenario) => {
+                *found = tried;
+                return Ok(scenario);
+            }
+            Err(Infeasible::Contradiction) => {}
+            Err(other) => worst = other,
+        }
+    }
+    Err(worst)
+}
+
+fn combinations(alike: &[Vec<Arc<Path>>]) -> Vec<Vec<Arc<Path>>> {
+    let mut all: Vec<Vec<Arc<Path>>> = vec![Vec::new()];
+    for paths in alike {
+        let mut next = Vec::new();
+        for known in &all {
+            for path in paths {
+                let mut longer = known.clone();
+                longer.push(path.clone());
+                next.push(longer);
+            }
+        }
+        next.truncate(COMBINATIONS_MAX);
+        all = next;
+    }
+    all
+}
+
+fn candidate(found: &Counterexample) -> Candidate {
+    let run = |instance: &SplitInstance| Run {
+        transaction: instance.transaction,
+        path: instance.path.clone(),
+        level: Some(instance.level.store()),
+    };
+    Candidate {
+        instances: found.instances.iter().map(run).collect(),
+        edges: found.edges.clone(),
+        schedule: found.schedule.clone(),
+        apart: apart(found),
+    }
+}
+
+/// The statements of the first instance and of the others that must not change one row.
+fn apart(found: &Counterexample) -> Vec<(Point, Point)> {
+    let Some(first) = found.instances.first() else {
+        return Vec::new();
+    };
+    let split = found
+        .edges
+        .first()
+        .map_or(0, |edge| edge.from.statement as usize);
+    let mut pairs = Vec::new();
+    for (statement, one) in first.path.statements.iter().enumerate() {
+        let before = statement <= split;
+        let refused = first.level != Level::ReadCommitted;
+        if !(before || refused) || !is_exclusive(one) {
+            continue;
+        }
+        for (instance, other) in found.instances.iter().enumerate().skip(1) {
+            for (position, two) in other.path.statements.iter().enumerate() {
+                if is_exclusive(two) {
+                    let point = |instance: usize, statement: usize| Point {
+                        instance,
+                        statement: statement as u32,
+                    };
+                    pairs.push((point(0, statement), point(instance, position)));
+                }
+            }
+        }
+    }
+    pairs
+}
+
+fn is_exclusive(statement: &Statement) -> bool {
+    statement.parts.iter().any(|part| match &part.action {
+        Action::Select(select) => select.lock == Lock::Update,
+        Action::Update { .. } | Action::Insert(_) | Action::Delete => true,
+    })
+}
