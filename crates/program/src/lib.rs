@@ -10,6 +10,7 @@ mod log;
 mod paths;
 mod place;
 mod print;
+pub mod replay;
 mod resolve;
 pub mod robust;
 mod scenario;

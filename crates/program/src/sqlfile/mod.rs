@@ -8,3 +8,4 @@ mod values;
 
 pub(crate) use read::has_transactions;
 pub use read::read_sql_file;
+pub(crate) use values::DOT;

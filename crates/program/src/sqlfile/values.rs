@@ -7,7 +7,7 @@ use crate::sql::{Arguments, Placeholder};
 
 /// Between the name of a row and of its column, once rewritten: `:line.item` cannot be parsed as a
 /// placeholder, `:line__dot__item` can.
-pub(super) const DOT: &str = "__dot__";
+pub(crate) const DOT: &str = "__dot__";
 
 /// A name that is bound to rows: by a loop over a query.
 #[derive(Clone, Debug)]

@@ -62,6 +62,37 @@ pub fn open_session(url: &str, patience: Duration) -> Result<Box<dyn Session>, E
     }
 }
 
+/// The URL by which JDBC reaches the same database as the same user. It may hold a password.
+pub fn jdbc_url(url: &str) -> Result<String, Error> {
+    let address = address::Address::parse(url)?;
+    let (scheme, port) = match scheme(url) {
+        "postgres" | "postgresql" => ("postgresql", 5432),
+        "mysql" | "mariadb" => ("mariadb", 3306),
+        _ => return Err(address.hopeless("no JDBC driver is known for it")),
+    };
+    let database = address.database.as_deref().unwrap_or_default();
+    let mut text = format!("jdbc:{scheme}://{}/{database}", address.place(port)?);
+    let given = [("user", &address.user), ("password", &address.password)];
+    for (at, (name, value)) in given.iter().filter(|one| one.1.is_some()).enumerate() {
+        let mark = if at == 0 { '?' } else { '&' };
+        let value = escaped(value.as_deref().unwrap_or_default());
+        text.push_str(&format!("{mark}{name}={value}"));
+    }
+    Ok(text)
+}
+
+/// Everything but letters and digits as `%41`.
+fn escaped(text: &str) -> String {
+    let mut out = String::new();
+    for byte in text.bytes() {
+        match byte.is_ascii_alphanumeric() {
+            true => out.push(char::from(byte)),
+            false => out.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    out
+}
+
 /// The schemes of URLs.
 pub const SCHEMES: &[&str] = &[
     "sqlite:PATH",
@@ -159,6 +190,20 @@ mod tests {
         ] {
             assert_eq!(without_password(url), shown, "{url}");
         }
+    }
+
+    #[test]
+    fn jdbc_has_urls_of_its_own() {
+        let jdbc = |url: &str| jdbc_url(url).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(
+            jdbc("postgres://me:a%26b@h/db"),
+            "jdbc:postgresql://h:5432/db?user=me&password=a%26b"
+        );
+        assert_eq!(
+            jdbc("mysql://root@127.0.0.1:4000/x"),
+            "jdbc:mariadb://127.0.0.1:4000/x?user=root"
+        );
+        assert!(jdbc_url("redis://h").is_err());
     }
 
     #[test]

@@ -1,0 +1,296 @@
+//! An instance that is a method of the application.
+
+use super::host::{decoded, problem};
+use crate::execute::ResultSet;
+use crate::expr::{StatementId, Value};
+use crate::replay::error::ReplayError;
+use crate::replay::played::{Executed, Fate, PlayedInstance};
+use crate::replay::schedule::{Actor, Began};
+use crate::scenario::Event;
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpStream;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread;
+use std::time::Duration;
+
+/// How long the application may compute between its statements.
+const THINKING: Duration = Duration::from_secs(20);
+
+/// The socket of a thread of the application.
+pub(super) struct Conversation {
+    /// The number by which the server knows its connection.
+    pub session: u64,
+    stream: TcpStream,
+    lines: Receiver<String>,
+}
+
+impl Conversation {
+    pub fn new(stream: TcpStream, reader: BufReader<TcpStream>) -> Conversation {
+        let (say, lines) = channel();
+        // It ends with the socket, or when nobody listens.
+        thread::spawn(move || {
+            for line in reader.lines().map_while(Result::ok) {
+                if say.send(line).is_err() {
+                    return;
+                }
+            }
+        });
+        Conversation {
+            session: 0,
+            stream,
+            lines,
+        }
+    }
+
+    pub fn tell(&mut self, line: &str) -> Result<(), ReplayError> {
+        let told = self.stream.write_all(format!("{line}\n").as_bytes());
+        told.map_err(|error| ReplayError::new(format!("Java is gone: {error}")))
+    }
+
+    pub fn hear(&mut self, within: Duration) -> Result<Option<String>, ReplayError> {
+        match self.lines.recv_timeout(within) {
+            Ok(line) => Ok(Some(line)),
+            Err(RecvTimeoutError::Timeout) => Ok(None),
+            Err(RecvTimeoutError::Disconnected) => Err(ReplayError::new("Java has ended")),
+        }
+    }
+}
+
+/// What the application asks for next.
+enum Want {
+    Statement(String),
+    Commit,
+    Rollback,
+}
+
+/// What is under way.
+enum Sent {
+    Begin,
+    Statement(String),
+    Commit,
+    Rollback,
+    /// The server refused something; the rollback is under way.
+    Refusal(Fate),
+}
+
+/// A thread of the application that runs one transaction.
+pub(super) struct JavaActor {
+    talk: Conversation,
+    /// The line that starts the method, until it is sent.
+    start: Option<String>,
+    want: Option<Want>,
+    sent: Option<Sent>,
+    executed: Vec<Executed>,
+    begun: u32,
+    fate: Option<Fate>,
+    /// Whether the method has returned.
+    is_back: bool,
+}
+
+impl JavaActor {
+    pub fn new(talk: Conversation, start: String) -> JavaActor {
+        JavaActor {
+            talk,
+            start: Some(start),
+            want: None,
+            sent: None,
+            executed: Vec::new(),
+            begun: 0,
+            fate: None,
+            is_back: false,
+        }
+    }
+
+    /// Adds what the application saw to the statement it saw it after.
+    fn saw(&mut self, report: &str) {
+        if let Some(last) = self.executed.last_mut() {
+            let lines = decoded(report);
+            let row = |line: &str| vec![Value::Text(line.to_string())];
+            last.result.rows.extend(lines.lines().map(row));
+        }
+    }
+
+    /// Waits until the application asks for something.
+    fn ask(&mut self) -> Result<(), ReplayError> {
+        if self.want.is_some() || self.is_back {
+            return Ok(());
+        }
+        let Some(line) = self.talk.hear(THINKING)? else {
+            let problem = format!("the application does nothing for {THINKING:?}");
+            return Err(ReplayError::new(problem));
+        };
+        let fields: Vec<&str> = line.split('\t').collect();
+        match fields.as_slice() {
+            ["WANT", kind, text, report] => {
+                self.saw(report);
+                self.want = Some(match *kind {
+                    "C" => Want::Commit,
+                    "R" => Want::Rollback,
+                    _ => Want::Statement(decoded(text)),
+                });
+            }
+            ["END", report, _] => {
+                self.saw(report);
+                self.is_back = true;
+                // A method that ended without a word of its end has done nothing that lasts.
+                self.fate.get_or_insert(Fate::Undone);
+            }
+            _ => return Err(problem(&fields)),
+        }
+        Ok(())
+    }
+
+    /// Waits until the method has returned; its thread is free then.
+    pub fn end(
+        mut self,
+        deadline: Duration,
+    ) -> Result<(Conversation, PlayedInstance), ReplayError> {
+        while !self.is_back {
+            let Some(line) = self.talk.hear(deadline)? else {
+                return Err(ReplayError::new(
+                    "a method does not return after its transaction",
+                ));
+            };
+            let fields: Vec<&str> = line.split('\t').collect();
+            match fields.as_slice() {
+                ["END", report, _] => {
+                    self.saw(report);
+                    self.is_back = true;
+                }
+                ["WANT", ..] => self.talk.tell("STOP")?,
+                _ => return Err(problem(&fields)),
+            }
+        }
+        let played = PlayedInstance {
+            executed: self.executed,
+            fate: self.fate.unwrap_or(Fate::Undone),
+        };
+        Ok((self.talk, played))
+    }
+
+    fn done(&mut self, sent: Sent, count: &str) -> Event {
+        match sent {
+            Sent::Begin => Event::Begin,
+            Sent::Statement(text) => {
+                let position = self.executed.len() as u32;
+                self.executed.push(Executed {
+                    origin: StatementId(position),
+                    text,
+                    result: ResultSet {
+                        rows: Vec::new(),
+                        changed: count.parse().unwrap_or(0),
+                    },
+                    ordered: true,
+                    accesses: vec![crate::replay::cells::Access::Unknown],
+                });
+                Event::Statement(position)
+            }
+            Sent::Commit => {
+                self.fate = Some(Fate::Committed);
+                Event::Commit
+            }
+            Sent::Rollback => {
+                self.fate = Some(Fate::Undone);
+                Event::Commit
+            }
+            Sent::Refusal(fate) => {
+                self.fate = Some(fate);
+                Event::Commit
+            }
+        }
+    }
+
+    /// The server said no.
+    fn failed(&mut self, sent: &Sent, said: [&str; 3]) -> Result<(), ReplayError> {
+        let [state, code, message] = said;
+        let message = decoded(message);
+        let (text, statement) = match sent {
+            Sent::Statement(text) => (text.as_str(), Some(self.begun.saturating_sub(1))),
+            _ => ("commit", None),
+        };
+        // Rights, names, syntax: nothing that the schedule brought about.
+        let class = state.get(..2).unwrap_or_default();
+        if matches!(class, "08" | "0A" | "26" | "28" | "3D" | "3F" | "42" | "nu") {
+            return Err(ReplayError::new(format!("`{text}`: {message} [{state}]")));
+        }
+        let code = if code == "0" { state } else { code };
+        self.sent = Some(Sent::Refusal(Fate::Refused {
+            code: code.to_string(),
+            message,
+            statement,
+        }));
+        self.talk.tell("ROLLBACK")
+    }
+}
+
+impl Actor for JavaActor {
+    fn session(&self) -> u64 {
+        self.talk.session
+    }
+
+    fn perform(&mut self, event: Event) -> Result<Began, ReplayError> {
+        if let Some(start) = self.start.take() {
+            self.talk.tell(&start)?;
+            self.sent = Some(Sent::Begin);
+            return Ok(match event {
+                Event::Begin => Began::Turn,
+                _ => Began::Before,
+            });
+        }
+        if event == Event::Begin {
+            return Ok(Began::Nothing);
+        }
+        self.ask()?;
+        let (sent, began) = match (event, self.want.take()) {
+            (Event::Commit, Some(Want::Statement(text))) => (Sent::Statement(text), Began::Before),
+            (_, Some(Want::Statement(text))) => (Sent::Statement(text), Began::Turn),
+            (Event::Commit, Some(Want::Commit)) => (Sent::Commit, Began::Turn),
+            (Event::Commit, Some(Want::Rollback)) => (Sent::Rollback, Began::Turn),
+            (_, other) => {
+                self.want = other;
+                return Ok(Began::Nothing);
+            }
+        };
+        self.begun += u32::from(matches!(sent, Sent::Statement(_)));
+        self.sent = Some(sent);
+        self.talk.tell("GO")?;
+        Ok(began)
+    }
+
+    fn answer(&mut self, within: Duration) -> Result<Option<Event>, ReplayError> {
+        let Some(line) = self.talk.hear(within)? else {
+            return Ok(None);
+        };
+        let Some(sent) = self.sent.take() else {
+            return Ok(None);
+        };
+        let fields: Vec<&str> = line.split('\t').collect();
+        match fields.as_slice() {
+            ["BEGUN"] => Ok(Some(self.done(sent, ""))),
+            ["DONE", count] => Ok(Some(self.done(sent, count))),
+            ["FAIL", state, code, message] => {
+                self.failed(&sent, [*state, *code, *message])?;
+                Ok(None)
+            }
+            _ => Err(problem(&fields)),
+        }
+    }
+
+    fn has_ended(&self) -> bool {
+        self.fate.is_some()
+    }
+
+    fn statements(&self) -> u32 {
+        self.begun
+    }
+
+    fn doing(&self) -> String {
+        match &self.sent {
+            Some(Sent::Statement(text)) => format!("`{text}`"),
+            Some(Sent::Begin) => "begin".to_string(),
+            Some(Sent::Commit) => "commit".to_string(),
+            Some(Sent::Rollback | Sent::Refusal(_)) => "rollback".to_string(),
+            None => "nothing".to_string(),
+        }
+    }
+}

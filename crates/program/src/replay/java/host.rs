@@ -1,0 +1,323 @@
+//! The process that runs the application, and the sockets of its threads.
+
+use super::actor::{Conversation, JavaActor};
+use super::compile::{JavaApplication, joined};
+use crate::expr::Value;
+use crate::ir::Program;
+use crate::replay::dialect::Dialect;
+use crate::replay::error::ReplayError;
+use crate::replay::level::ServerLevel;
+use crate::replay::played::PlayedInstance;
+use crate::replay::schedule::begins_early;
+use crate::replay::server::Server;
+use crate::scenario::Scenario;
+use std::io::{BufRead, BufReader, Write};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::time::{Duration, Instant, SystemTime};
+use workload::drivers::jdbc_url;
+
+/// How long Java may take to start and to connect.
+const START: Duration = Duration::from_secs(60);
+
+/// A running application.
+pub struct JavaHost {
+    child: Child,
+    /// As long as it is open, the application runs.
+    _input: ChildStdin,
+    directory: PathBuf,
+    seats: Vec<Conversation>,
+}
+
+impl JavaHost {
+    /// Compiles an application into a new directory inside `scratch` and starts it, ready for so many
+    /// instances at a time on a server.
+    pub fn start(
+        application: &JavaApplication,
+        server: &Server,
+        instances: usize,
+        scratch: &Path,
+    ) -> Result<JavaHost, ReplayError> {
+        let mut path = application.with_driver(server.dialect())?;
+        let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+        let nanos = since.unwrap_or_default().as_nanos();
+        let directory = scratch.join(format!("isolde-java-{}-{nanos}", std::process::id()));
+        let failed = |error: std::io::Error| ReplayError::new(format!("starting Java: {error}"));
+        std::fs::create_dir_all(&directory).map_err(failed)?;
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(failed)?;
+        let port = listener.local_addr().map_err(failed)?.port();
+        if let Err(error) = application.compile(&path, &directory) {
+            let _ = std::fs::remove_dir_all(&directory);
+            return Err(error);
+        }
+        path.insert(0, directory.clone());
+        let java = application.program("java");
+        let mut child = Command::new(&java)
+            // Short runs: quick to start is all that counts.
+            .args([
+                "-XX:TieredStopAtLevel=1",
+                "-XX:+UseSerialGC",
+                "-Xshare:auto",
+                "-cp",
+            ])
+            .arg(joined(&path))
+            .arg("isolde.replay.Replayer")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .map_err(|error| ReplayError::new(format!("{}: {error}", java.display())))?;
+        let Some(mut input) = child.stdin.take() else {
+            return Err(ReplayError::new("Java takes no input"));
+        };
+        let word = format!("{nanos:x}");
+        let classes = encoded(&directory.to_string_lossy());
+        let told = writeln!(input, "{port}\t{word}\t{instances}\t{classes}");
+        let mut host = JavaHost {
+            child,
+            _input: input,
+            directory,
+            seats: Vec::new(),
+        };
+        told.map_err(failed)?;
+        host.greet(&listener, &word, instances)?;
+        host.open(server)?;
+        Ok(host)
+    }
+
+    /// Waits for the threads of the application.
+    fn greet(
+        &mut self,
+        listener: &TcpListener,
+        word: &str,
+        count: usize,
+    ) -> Result<(), ReplayError> {
+        let failed = |error: std::io::Error| ReplayError::new(format!("waiting for Java: {error}"));
+        listener.set_nonblocking(true).map_err(failed)?;
+        let until = Instant::now() + START;
+        let mut found: Vec<Option<Conversation>> = (0..count).map(|_| None).collect();
+        while found.iter().any(Option::is_none) {
+            match listener.accept() {
+                Ok((stream, _)) => {
+                    if let Some((at, seat)) = hello(stream, word).map_err(failed)?
+                        && let Some(slot) = found.get_mut(at)
+                    {
+                        *slot = Some(seat);
+                    }
+                }
+                Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {
+                    if let Ok(Some(status)) = self.child.try_wait() {
+                        return Err(ReplayError::new(format!("Java ended at once ({status})")));
+                    }
+                    if Instant::now() > until {
+                        return Err(ReplayError::new(format!(
+                            "Java did not start within {START:?}"
+                        )));
+                    }
+                    std::thread::sleep(Duration::from_millis(5));
+                }
+                Err(error) => return Err(failed(error)),
+            }
+        }
+        self.seats = found.into_iter().flatten().collect();
+        Ok(())
+    }
+
+    /// Connects every thread to the server.
+    fn open(&mut self, server: &Server) -> Result<(), ReplayError> {
+        let question = match server.dialect() {
+            Dialect::Postgres => "select pg_backend_pid()",
+            Dialect::MariaDb => "select connection_id()",
+        };
+        let mut line = format!(
+            "OPEN\t{}\t{}",
+            encoded(&jdbc_url(server.url())?),
+            encoded(question)
+        );
+        for text in server.setup() {
+            line.push_str(&format!("\t{}", encoded(&text)));
+        }
+        for seat in &mut self.seats {
+            seat.tell(&line)?;
+            let answer = seat.hear(START)?;
+            let answer = answer.ok_or_else(|| ReplayError::new("Java does not connect"))?;
+            let fields: Vec<&str> = answer.split('\t').collect();
+            seat.session = match fields.as_slice() {
+                ["OPENED", id] => id.parse().unwrap_or(0),
+                _ => return Err(problem(&fields).during("Java, connecting to the server")),
+            };
+        }
+        Ok(())
+    }
+
+    /// An actor for each instance of a scenario.
+    pub(super) fn seat(
+        &mut self,
+        server: &Server,
+        program: &Program,
+        scenario: &Scenario,
+        levels: &[ServerLevel],
+    ) -> Result<Vec<JavaActor>, ReplayError> {
+        let (count, room) = (scenario.instances.len(), self.seats.len());
+        if count > room || levels.len() != count {
+            let problem = format!("{count} instances, but room for {room} in Java");
+            return Err(ReplayError::new(problem));
+        }
+        let dialect = server.dialect();
+        let mut lines = Vec::new();
+        for (at, instance) in scenario.instances.iter().enumerate() {
+            let Some(transaction) = program.transactions.get(instance.transaction) else {
+                return Err(ReplayError::new(
+                    "an instance of a transaction that is not there",
+                ));
+            };
+            let level = levels[at];
+            let first = match begins_early(scenario, at) {
+                true => level.snapshot(dialect),
+                false => String::new(),
+            };
+            let before = level.session(dialect, server.has_snapshot()).join("\n");
+            let name = encoded(&transaction.name);
+            let mut line = format!("RUN\t{name}\t{}\t{}", encoded(&before), encoded(&first));
+            for value in &instance.arguments {
+                line.push_str(&format!("\t{}", written(value)));
+            }
+            lines.push(line);
+        }
+        let seats = self.seats.drain(..count);
+        let actors = seats.zip(lines);
+        Ok(actors
+            .map(|(seat, line)| JavaActor::new(seat, line))
+            .collect())
+    }
+
+    /// Ends the application: after an error nobody knows what its threads wait for.
+    pub(super) fn stop(&mut self) {
+        self.seats.clear();
+        // It may have ended by itself.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+
+    /// Takes the threads back when their methods have ended.
+    pub(super) fn unseat(
+        &mut self,
+        actors: Vec<JavaActor>,
+        deadline: Duration,
+    ) -> Result<Vec<PlayedInstance>, ReplayError> {
+        let mut played = Vec::new();
+        let mut seats = Vec::new();
+        for actor in actors {
+            let (seat, instance) = actor.end(deadline)?;
+            seats.push(seat);
+            played.push(instance);
+        }
+        seats.append(&mut self.seats);
+        self.seats = seats;
+        Ok(played)
+    }
+}
+
+impl Drop for JavaHost {
+    fn drop(&mut self) {
+        self.stop();
+        // What cannot be removed is left to whoever gave the directory.
+        let _ = std::fs::remove_dir_all(&self.directory);
+    }
+}
+
+/// The thread that connected, and its number; none if it is a stranger.
+fn hello(stream: TcpStream, word: &str) -> std::io::Result<Option<(usize, Conversation)>> {
+    stream.set_nonblocking(false)?;
+    stream.set_nodelay(true)?;
+    stream.set_read_timeout(Some(START))?;
+    let mut reader = BufReader::new(stream.try_clone()?);
+    let mut line = String::new();
+    reader.read_line(&mut line)?;
+    let fields: Vec<&str> = line.trim_end().split('\t').collect();
+    let ["HELLO", given, at] = fields.as_slice() else {
+        return Ok(None);
+    };
+    let (true, Ok(at)) = (*given == word, at.parse()) else {
+        return Ok(None);
+    };
+    stream.set_read_timeout(None)?;
+    Ok(Some((at, Conversation::new(stream, reader))))
+}
+
+/// The error in a line that says what is broken.
+pub(super) fn problem(fields: &[&str]) -> ReplayError {
+    match fields {
+        ["BROKEN", text] => ReplayError::new(decoded(text)),
+        _ => ReplayError::new(format!("Java says {}", fields.join(" "))),
+    }
+}
+
+fn written(value: &Value) -> String {
+    match value {
+        Value::Null => "n".to_string(),
+        Value::Boolean(truth) => format!("b{}", u8::from(*truth)),
+        Value::Integer(number) => format!("i{number}"),
+        Value::Real(number) => format!("r{number}"),
+        Value::Text(text) => format!("t{}", encoded(text)),
+        Value::List(all) => {
+            // Lists within lists have no place in a line; nobody has such an argument.
+            let plain = all.iter().filter(|one| !matches!(one, Value::List(_)));
+            let all: Vec<String> = plain.map(written).collect();
+            format!("[{}]", all.join(","))
+        }
+    }
+}
+
+const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+/// Base 64 (RFC 4648).
+pub(super) fn encoded(text: &str) -> String {
+    let mut out = String::new();
+    for chunk in text.as_bytes().chunks(3) {
+        let byte = |at: usize| u32::from(chunk.get(at).copied().unwrap_or(0));
+        let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
+        for place in 0..4 {
+            match place <= chunk.len() {
+                true => out.push(char::from(DIGITS[(bits >> (18 - 6 * place)) as usize & 63])),
+                false => out.push('='),
+            }
+        }
+    }
+    out
+}
+
+/// The text of base 64; what is none is left out.
+pub(super) fn decoded(text: &str) -> String {
+    let digit = |byte: u8| DIGITS.iter().position(|one| *one == byte);
+    let digits: Vec<u32> = text.bytes().filter_map(digit).map(|d| d as u32).collect();
+    let mut bytes = Vec::new();
+    for chunk in digits.chunks(4) {
+        let bits = chunk.iter().fold(0, |sum, one| sum << 6 | one) << (6 * (4 - chunk.len()));
+        let all = [(bits >> 16) as u8, (bits >> 8) as u8, bits as u8];
+        bytes.extend_from_slice(&all[..chunk.len().saturating_sub(1)]);
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_survive_base_64() {
+        for text in ["", "a", "ab", "abc", "abcd", "tab\tline\nä€𝄞"] {
+            assert_eq!(decoded(&encoded(text)), text);
+        }
+        assert_eq!(encoded("select 1"), "c2VsZWN0IDE=");
+        assert_eq!(decoded("!"), "");
+    }
+
+    #[test]
+    fn values_are_written_for_java() {
+        let list = Value::List(vec![Value::Integer(-1), Value::Text("a,b".to_string())]);
+        assert_eq!(written(&list), "[i-1,tYSxi]");
+        assert_eq!(written(&Value::Boolean(true)), "b1");
+    }
+}

@@ -1,0 +1,200 @@
+//! Whether what a server did is what some serial order of the committed transactions does.
+//!
+//! Each order of the committed instances is played alone, on the same server with the same rows, so
+//! that a difference between dialects cannot be taken for an anomaly. Two runs are the same if every
+//! committed instance executed the same statements with the same results and the tables end with the
+//! same rows. Rows that come in no asked order are compared as a bag, and keys that the server chose
+//! are not compared.
+
+use super::error::ReplayError;
+use super::level::ServerLevel;
+use super::played::{Fate, Played, PlayedInstance};
+use crate::expr::Value;
+use crate::scenario::{Event, Scenario, StoredRow, Turn};
+use crate::schema::Schema;
+use std::collections::BTreeMap;
+
+/// More orders than this are not played.
+pub(super) const ORDERS_MAX: usize = 24;
+
+/// The serial runs of a scenario: for each set of instances, the outcome of each order.
+#[derive(Default)]
+pub(super) struct Serial {
+    runs: BTreeMap<Vec<usize>, Vec<Outcome>>,
+}
+
+/// What can be seen of a run, in a form that can be compared.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Outcome {
+    /// By instance: its statements and their results; the program's end.
+    instances: BTreeMap<usize, Vec<String>>,
+    rows: Vec<String>,
+}
+
+/// Plays a scenario at these levels.
+pub(super) type Play<'a> =
+    &'a mut dyn FnMut(&Scenario, &[ServerLevel]) -> Result<Played, ReplayError>;
+
+impl Serial {
+    /// The order of the committed instances that does the same as the run; none if there is none.
+    pub fn order_of(
+        &mut self,
+        schema: &Schema,
+        scenario: &Scenario,
+        played: &Played,
+        play: Play<'_>,
+    ) -> Result<Option<Vec<usize>>, ReplayError> {
+        let committed = played.committed();
+        let orders = permutations(&committed);
+        if orders.len() > ORDERS_MAX {
+            let problem = format!(
+                "{} transactions have more than {ORDERS_MAX} serial orders, which is too many to try",
+                committed.len()
+            );
+            return Err(ReplayError::new(problem));
+        }
+        if !self.runs.contains_key(&committed) {
+            let mut outcomes = Vec::new();
+            for order in &orders {
+                outcomes.push(serial_run(schema, scenario, order, play)?);
+            }
+            self.runs.insert(committed.clone(), outcomes);
+        }
+        let seen = outcome(schema, played, &committed);
+        let at = self.runs[&committed].iter().position(|one| *one == seen);
+        Ok(at.map(|at| orders[at].clone()))
+    }
+}
+
+fn serial_run(
+    schema: &Schema,
+    scenario: &Scenario,
+    order: &[usize],
+    play: Play<'_>,
+) -> Result<Outcome, ReplayError> {
+    let instances = order.iter().map(|at| scenario.instances[*at].clone());
+    let turn = |instance| Turn {
+        instance,
+        event: Event::Commit,
+        sees: None,
+    };
+    let alone = Scenario {
+        rows: scenario.rows.clone(),
+        instances: instances.collect(),
+        schedule: (0..order.len()).map(turn).collect(),
+    };
+    let levels = vec![ServerLevel::ReadCommitted; order.len()];
+    let mut played = play(&alone, &levels)?;
+    let mut found = BTreeMap::new();
+    for (at, one) in order.iter().zip(std::mem::take(&mut played.instances)) {
+        found.insert(*at, steps(&one));
+    }
+    Ok(Outcome {
+        instances: found,
+        rows: bag(schema, &played.rows),
+    })
+}
+
+fn outcome(schema: &Schema, played: &Played, committed: &[usize]) -> Outcome {
+    let one = |at: &usize| (*at, steps(&played.instances[*at]));
+    Outcome {
+        instances: committed.iter().map(one).collect(),
+        rows: bag(schema, &played.rows),
+    }
+}
+
+fn steps(instance: &PlayedInstance) -> Vec<String> {
+    let mut steps = Vec::new();
+    for one in &instance.executed {
+        let row = |row: &Vec<Value>| row.iter().map(canonical).collect::<Vec<_>>().join("|");
+        let mut rows: Vec<String> = one.result.rows.iter().map(row).collect();
+        if !one.ordered {
+            rows.sort();
+        }
+        let (origin, changed) = (one.origin.0, one.result.changed);
+        steps.push(format!("{origin}: {changed} changed, {}", rows.join(" ; ")));
+    }
+    steps.push(
+        match instance.fate {
+            Fate::Committed => "committed",
+            Fate::Undone => "undone",
+            Fate::Refused { .. } => "refused",
+        }
+        .to_string(),
+    );
+    steps
+}
+
+/// The rows as texts in order. Values that the server chose depend on who came first, also where
+/// nothing else does, and are left out.
+fn bag(schema: &Schema, rows: &[StoredRow]) -> Vec<String> {
+    let line = |row: &StoredRow| {
+        let columns = &schema.table(row.table).columns;
+        let chosen = |at: usize| columns.get(at).is_some_and(|column| column.generated);
+        let values = row.values.iter().enumerate().filter(|(at, _)| !chosen(*at));
+        let values: Vec<String> = values.map(|(_, value)| canonical(value)).collect();
+        format!("{}: {}", row.table.0, values.join("|"))
+    };
+    let mut lines: Vec<String> = rows.iter().map(line).collect();
+    lines.sort();
+    lines
+}
+
+/// A value as a text that is the same for numbers that are the same up to rounding.
+fn canonical(value: &Value) -> String {
+    match value {
+        Value::Null => "null".to_string(),
+        Value::Boolean(truth) => truth.to_string(),
+        Value::Integer(number) => number.to_string(),
+        Value::Real(number) if number.fract() == 0.0 && number.abs() < 1e15 => {
+            format!("{}", *number as i64)
+        }
+        Value::Real(number) => format!("{number:.9e}"),
+        Value::Text(text) => format!("{text:?}"),
+        Value::List(all) => {
+            let all: Vec<String> = all.iter().map(canonical).collect();
+            format!("[{}]", all.join(", "))
+        }
+    }
+}
+
+/// All orders of a few things; of too many, one too many for [`ORDERS_MAX`].
+fn permutations(all: &[usize]) -> Vec<Vec<usize>> {
+    let mut orders: Vec<Vec<usize>> = vec![Vec::new()];
+    for one in all {
+        let mut longer = Vec::new();
+        for order in &orders {
+            for at in 0..=order.len() {
+                let mut next = order.clone();
+                next.insert(at, *one);
+                longer.push(next);
+            }
+        }
+        longer.truncate(ORDERS_MAX + 1);
+        orders = longer;
+    }
+    orders.sort();
+    orders
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn orders_are_counted() {
+        assert_eq!(permutations(&[]).len(), 1);
+        assert_eq!(permutations(&[1, 2, 3]).len(), 6);
+        assert_eq!(permutations(&[1, 2, 3, 4]).len(), 24);
+        assert_eq!(permutations(&(0..9).collect::<Vec<_>>()).len(), 25);
+    }
+
+    #[test]
+    fn equal_numbers_are_written_alike() {
+        assert_eq!(canonical(&Value::Real(3.0)), canonical(&Value::Integer(3)));
+        let sum = Value::Real(0.1 + 0.2);
+        assert_eq!(canonical(&sum), canonical(&Value::Real(0.3)));
+        let text = Value::Text("3".to_string());
+        assert_ne!(canonical(&text), canonical(&Value::Integer(3)));
+    }
+}
