@@ -158,7 +158,7 @@ impl AnomalyView {
         if let Some(entry) = encyclopedia::entry(self.kind) {
             let _ = write!(
                 out,
-                "<details><summary>What is a {}?</summary>\n{}</details>\n",
+                "<details><summary>About {}: the smallest example, and what prevents it</summary>\n{}</details>\n",
                 html(row.name),
                 entry.html()
             );

@@ -12,15 +12,37 @@ const GAP: f64 = 10.0;
 const GROWTH: f64 = 16.0;
 const ROUNDS_MAX: usize = 400;
 
-/// Boxes on an ellipse, the first one at the top (two of them: side by side).
+/// How much wider than high an ellipse may be; boxes are wide, so it is mostly less.
+const RATIOS: [f64; 5] = [0.5, 0.7, 0.9, 1.2, 1.6];
+
+/// Boxes on an ellipse, the first one at the top (two of them: side by side). Of several shapes that
+/// which takes the least room; width is dearer than height.
 pub(super) fn ellipse(picture: &Picture, order: &[usize]) -> Layout {
+    let room = |found: &Layout| {
+        let side = |low: &dyn Fn(&Rect) -> f64, high: &dyn Fn(&Rect) -> f64| {
+            let first = found.boxes.iter().map(low).fold(f64::MAX, f64::min);
+            let last = found.boxes.iter().map(high).fold(f64::MIN, f64::max);
+            last - first
+        };
+        let width = side(&|rect| rect.x, &|rect| rect.x + rect.width);
+        1.6 * width + side(&|rect| rect.y, &|rect| rect.y + rect.height)
+    };
+    let shapes = RATIOS
+        .into_iter()
+        .map(|ratio| shaped(picture, order, ratio));
+    let best = shapes.min_by(|one, other| room(one).total_cmp(&room(other)));
+    best.unwrap_or_default()
+}
+
+/// The smallest ellipse of a shape on which nothing overlaps.
+fn shaped(picture: &Picture, order: &[usize], ratio: f64) -> Layout {
     let sizes: Vec<(f64, f64)> = picture.boxes.iter().map(box_size).collect();
     let mut found = Layout::default();
     for round in 0..ROUNDS_MAX {
-        let grown = round as f64 * GROWTH;
+        let grown = round as f64 * GROWTH + 30.0;
         let (rx, ry) = match order.len() {
-            2 => (grown + 40.0, 0.0),
-            _ => (grown * 1.25 + 40.0, grown + 30.0),
+            2 => (grown, 0.0),
+            _ => (grown * ratio, grown),
         };
         let turn = if order.len() == 2 { PI } else { -PI / 2.0 };
         found = Layout::default();
