@@ -14,6 +14,45 @@ use workload::Benchmark;
 pub struct Arguments {
     #[command(subcommand)]
     pub command: Command,
+    #[command(flatten)]
+    pub show: ShowArgs,
+}
+
+/// How much to print, and how; of every command.
+#[derive(Args, Clone, Copy)]
+pub struct ShowArgs {
+    /// When to print in colours. 'auto' does on a terminal, unless NO_COLOR is set
+    #[arg(
+        long,
+        global = true,
+        value_enum,
+        value_name = "WHEN",
+        default_value = "auto",
+        hide_default_value = true,
+        hide_possible_values = true,
+        help_heading = "Output"
+    )]
+    pub color: ColorArg,
+    /// Print errors, and what was asked for as data (--json, --edn), but nothing else: the exit code
+    /// tells the verdict
+    #[arg(
+        short,
+        long,
+        global = true,
+        conflicts_with = "verbose",
+        help_heading = "Output"
+    )]
+    pub quiet: bool,
+    /// Tell more: what each answer took, how long reading took, how each bug shows
+    #[arg(short, long, global = true, help_heading = "Output")]
+    pub verbose: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ColorArg {
+    Auto,
+    Always,
+    Never,
 }
 
 /// The commands.
@@ -37,6 +76,10 @@ pub enum Command {
     ElleCli(RawArgs),
     /// List the levels: names, axioms, what each implies
     Levels(LevelsArgs),
+    /// Print what a shell needs to complete command lines of isolde
+    Completions(CompletionsArgs),
+    /// Print the manual page, or write one for each command into a directory
+    Man(ManArgs),
 }
 
 /// What the commands that read histories share.
@@ -79,9 +122,12 @@ pub struct CheckArgs {
     /// format that its name tells
     #[arg(long, value_name = "OUT")]
     pub shrink: Option<String>,
-    /// Tell what each answer took, stage by stage
-    #[arg(short, long)]
-    pub verbose: bool,
+    /// Write the verdicts as JUnit XML to this file: a suite for each history, a case for each level
+    #[arg(long, value_name = "OUT")]
+    pub junit: Option<String>,
+    /// Write the anomalies as SARIF to this file
+    #[arg(long, value_name = "OUT")]
+    pub sarif: Option<String>,
     /// Give up after this many seconds (exit code 3)
     #[arg(long, value_name = "SECONDS", value_parser = parse_positive)]
     pub timeout: Option<f64>,
@@ -287,6 +333,29 @@ pub struct LevelsArgs {
     /// Print JSON
     #[arg(long)]
     pub json: bool,
+}
+
+#[derive(Args)]
+pub struct CompletionsArgs {
+    /// The shell
+    #[arg(value_enum, value_name = "SHELL")]
+    pub shell: ShellArg,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ShellArg {
+    Bash,
+    Elvish,
+    Fish,
+    Powershell,
+    Zsh,
+}
+
+#[derive(Args)]
+pub struct ManArgs {
+    /// Where to write isolde.1, isolde-check.1 and so on; without it, isolde.1 is printed
+    #[arg(value_name = "DIR")]
+    pub directory: Option<String>,
 }
 
 fn parse_initial(text: &str) -> Result<Initial, String> {

@@ -6,6 +6,7 @@
 
 use crate::exit::Failure;
 use crate::limits::Limits;
+use crate::output;
 use crate::progress::Progress;
 use crate::store;
 use history::format::{self, Format, FormatError, Loaded, ReadOptions, Source};
@@ -14,6 +15,7 @@ use std::fs::File;
 use std::io::Read;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 /// The bytes of one file.
 enum Bytes {
@@ -66,11 +68,18 @@ pub fn load(
     progress: &Progress,
 ) -> Result<Loaded, LoadError> {
     progress.stage("reading");
+    let started = Instant::now();
     let run = run_files(name, format)?;
-    match &run[..] {
+    let loaded = match &run[..] {
         [] => load_files(name, open(name)?, format, limits, progress),
         files => load_run(files, format, limits, progress),
-    }
+    }?;
+    output::detail(|| {
+        let (count, format) = (loaded.history.txn_count(), loaded.format);
+        let seconds = started.elapsed().as_secs_f64();
+        format!("{name}: {count} transactions read as {format} in {seconds:.3} s")
+    });
+    Ok(loaded)
 }
 
 /// The files of a run of Jepsen, if that is what the name leads to.

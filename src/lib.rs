@@ -70,6 +70,8 @@ mod model_args;
 #[cfg(feature = "cli")]
 mod output;
 #[cfg(feature = "cli")]
+mod places;
+#[cfg(feature = "cli")]
 mod progress;
 #[cfg(feature = "cli")]
 mod report;
@@ -101,7 +103,12 @@ pub fn main() -> ExitCode {
     if std::path::Path::new(&called).file_stem() == Some("elle-cli".as_ref()) {
         return commands::elle_cli::run(given.collect());
     }
+    // Its options are its own: '-v' and '-q' mean there what they mean to elle-cli.
+    if std::env::args().nth(1).as_deref() == Some("elle-cli") {
+        return commands::elle_cli::run(given.skip(1).collect());
+    }
     let arguments = Arguments::parse();
+    output::show(arguments.show);
     let result = match &arguments.command {
         Command::ElleCli(elle) => return commands::elle_cli::run(elle.arguments.clone()),
         Command::Check(check) => commands::check::run(check),
@@ -115,6 +122,8 @@ pub fn main() -> ExitCode {
             commands::model::run(model, &models)
         }
         Command::Levels(levels) => commands::levels::run(levels),
+        Command::Completions(args) => commands::shell::completions(args),
+        Command::Man(args) => commands::shell::man(args),
     };
     finish(result)
 }
@@ -143,6 +152,8 @@ pub mod model {
     pub fn main(entries: Vec<Entry>) -> ExitCode {
         let called = "cargo run --";
         let models = Models::new(called, entries);
-        super::finish(run(&Standalone::parse().model, &models))
+        let arguments = Standalone::parse();
+        crate::output::show(arguments.show);
+        super::finish(run(&arguments.model, &models))
     }
 }

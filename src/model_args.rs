@@ -1,6 +1,6 @@
 //! The arguments of `isolde model`, also for programs with protocols of their own.
 
-use crate::args::parse_positive;
+use crate::args::{ShowArgs, parse_positive};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use protocol::{Delay, Popularity, Property, Scheduler, Setup};
 
@@ -10,6 +10,8 @@ use protocol::{Delay, Popularity, Property, Scheduler, Setup};
 pub struct Standalone {
     #[command(flatten)]
     pub model: ModelArgs,
+    #[command(flatten)]
+    pub show: ShowArgs,
 }
 
 const CODES: &str = "Exit codes: 0 all that was asked holds, 1 something is violated, 2 bad input or \
@@ -199,9 +201,6 @@ pub struct MutantsArgs {
     pub protocols: Vec<String>,
     #[command(flatten)]
     pub effort: EffortArgs,
-    /// Show how each bug shows
-    #[arg(short, long)]
-    pub verbose: bool,
     /// Print one JSON object
     #[arg(long)]
     pub json: bool,

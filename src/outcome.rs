@@ -1,6 +1,6 @@
 //! What a check says of a level, to the program that asked.
 
-use crate::story;
+use crate::story::{self, Telling};
 use checker::{Budget, Options};
 use history::{Anomaly, History, Level, Verdict};
 use std::fmt;
@@ -62,7 +62,11 @@ pub fn check_with(history: &History, level: Level, options: &Options<'_>) -> Out
         Verdict::Violated(_) => still_held(history, &[level], options),
         _ => Vec::new(),
     };
-    let mut text = story::verdict(history, level, &verdict, WIDTH);
+    let telling = Telling {
+        width: WIDTH,
+        ..Telling::default()
+    };
+    let mut text = story::verdict(history, level, &verdict, &telling);
     if !still.is_empty() {
         let names: Vec<&str> = still.iter().map(|level| level.name()).collect();
         text.push_str(&format!("  still holds: {}\n", names.join(", ")));

@@ -29,10 +29,11 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Starts to watch; prints only if standard error is a terminal.
+    /// Starts to watch; prints only if standard error is a terminal, and nobody asked for quiet.
     pub fn start() -> Progress {
         let state = Arc::new(State::default());
-        let printer = std::io::stderr().is_terminal().then(|| {
+        let is_watched = std::io::stderr().is_terminal() && !crate::output::is_quiet();
+        let printer = is_watched.then(|| {
             let state = Arc::clone(&state);
             std::thread::spawn(move || print(&state))
         });

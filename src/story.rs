@@ -1,19 +1,35 @@
 //! A verdict told to people: what happened, why it cannot be, and the operations that matter.
 
-use history::{Anomaly, Edge, History, Level, TxnId, Verdict};
+use history::{Anomaly, Edge, History, Level, OpId, Reason, TxnId, ValueCode, Verdict};
+use std::collections::HashMap;
 
 /// Transactions of an anomaly that are shown with their operations.
 const TXNS_SHOWN_MAX: usize = 12;
 
+/// An operation whose text is longer than this is cut.
+const OP_LETTERS_MAX: usize = 60;
+
+/// The lines of a file that transactions stand on, as far as they are known.
+pub type Lines = HashMap<TxnId, usize>;
+
+/// How to tell it.
+#[derive(Clone, Default, Debug)]
+pub struct Telling {
+    /// How many letters a line has, at most.
+    pub width: usize,
+    /// Where the transactions are.
+    pub lines: Lines,
+}
+
 /// The verdict on one level, in plain text.
-pub fn verdict(history: &History, level: Level, verdict: &Verdict, width: usize) -> String {
+pub fn verdict(history: &History, level: Level, verdict: &Verdict, telling: &Telling) -> String {
     match verdict {
         Verdict::Holds(_) => format!("{level} holds\n"),
         Verdict::Unknown(reason) => format!("{level} is not decided: {reason}\n"),
         Verdict::Violated(anomalies) => {
             let mut text = format!("{level} is violated: {}\n", kinds(anomalies));
             for anomaly in anomalies {
-                text.push_str(&self::anomaly(history, anomaly, width));
+                text.push_str(&self::anomaly(history, anomaly, telling));
             }
             text
         }
@@ -30,19 +46,35 @@ pub fn kinds(anomalies: &[Anomaly]) -> String {
 }
 
 /// An anomaly: what it is, its cycle, why, and the transactions in it.
-pub fn anomaly(history: &History, anomaly: &Anomaly, width: usize) -> String {
+pub fn anomaly(history: &History, anomaly: &Anomaly, telling: &Telling) -> String {
     let row = anomaly.kind.row();
-    let mut text = format!("  {} [{}]\n", row.meaning, row.label);
-    if !anomaly.edges.is_empty() {
-        text.push_str(&format!("    {}\n", cycle(history, &anomaly.edges)));
-    }
-    for line in wrap(&anomaly.explanation, width.saturating_sub(8)) {
-        text.push_str(&format!("  {line}\n"));
-    }
-    for &txn in anomaly.transactions.iter().take(TXNS_SHOWN_MAX) {
-        let name = history.txn_name(txn);
-        let line = operations(history, txn, width.saturating_sub(16));
-        text.push_str(&format!("    {name:<8} {line}\n"));
+    let width = telling.width;
+    let mut text = String::new();
+    let meaning = format!("{} [{}]", row.meaning, row.label);
+    indent(&mut text, 2, wrap(&meaning, width.saturating_sub(2)));
+    indent(
+        &mut text,
+        4,
+        drawing(history, anomaly, width.saturating_sub(4)),
+    );
+    indent(
+        &mut text,
+        2,
+        wrap(&anomaly.explanation, width.saturating_sub(8)),
+    );
+    let shown = anomaly.transactions.iter().take(TXNS_SHOWN_MAX);
+    let names: Vec<String> = shown
+        .clone()
+        .map(|txn| match telling.lines.get(txn) {
+            Some(line) => format!("{}, line {line}", name(history, *txn)),
+            None => name(history, *txn),
+        })
+        .collect();
+    let column = names.iter().map(String::len).max().unwrap_or(0).max(8);
+    let matters = what_matters(anomaly);
+    for (name, &txn) in names.iter().zip(shown) {
+        let line = operations(history, txn, &matters, width.saturating_sub(column + 5));
+        text.push_str(&format!("    {name:<column$} {line}\n"));
     }
     if anomaly.transactions.len() > TXNS_SHOWN_MAX {
         let more = anomaly.transactions.len() - TXNS_SHOWN_MAX;
@@ -51,20 +83,61 @@ pub fn anomaly(history: &History, anomaly: &Anomaly, width: usize) -> String {
     text
 }
 
-/// A cycle on one line: `s1t2 -ww 1-> s0t0 -so-> s1t2`.
-fn cycle(history: &History, edges: &[Edge]) -> String {
-    let mut line = name(history, edges[0].from);
-    for edge in edges {
-        let key = edge
-            .key
-            .map_or(String::new(), |key| format!(" {}", history.key_name(key)));
-        line.push_str(&format!(
-            " -{}{key}-> {}",
-            edge.kind.name(),
-            name(history, edge.to)
-        ));
+fn indent(text: &mut String, spaces: usize, lines: Vec<String>) {
+    for line in lines {
+        text.push_str(&format!("{:spaces$}{line}\n", ""));
     }
-    line
+}
+
+/// The cycle as a picture: `s1t2 -ww 1-> s0t0 -so-> s1t2`, on as many lines as it needs.
+fn drawing(history: &History, anomaly: &Anomaly, width: usize) -> Vec<String> {
+    let Some(first) = anomaly.edges.first() else {
+        return Vec::new();
+    };
+    let mut lines = vec![name(history, first.from)];
+    for edge in &anomaly.edges {
+        let step = format!(" -{}-> {}", label(history, edge), name(history, edge.to));
+        let line = lines.last_mut().expect("there is a line");
+        if line.chars().count() + step.chars().count() > width {
+            lines.push(format!(" {step}"));
+        } else {
+            line.push_str(&step);
+        }
+    }
+    lines
+}
+
+/// The kind of an edge, and its key if it has one.
+fn label(history: &History, edge: &Edge) -> String {
+    let kind = edge.kind.name();
+    match edge.key {
+        Some(key) => format!("{kind} {}", history.key_name(key)),
+        None => kind.to_string(),
+    }
+}
+
+/// The operations that an anomaly is made of.
+fn what_matters(anomaly: &Anomaly) -> Vec<OpId> {
+    let mut ops = anomaly.ops.clone();
+    let otherwise = anomaly.otherwise.iter().flatten();
+    for edge in anomaly.edges.iter().chain(otherwise) {
+        ops.extend(edge.from_op);
+        ops.extend(edge.to_op);
+        match &edge.because {
+            Some(Reason::Read { read, path }) => {
+                ops.push(*read);
+                ops.extend(
+                    path.iter()
+                        .flat_map(|step| [step.from_op, step.to_op])
+                        .flatten(),
+                );
+            }
+            Some(Reason::List { read }) => ops.push(*read),
+            Some(Reason::Assumed { before, after }) => ops.extend([*before, *after]),
+            Some(Reason::Version { .. }) | None => {}
+        }
+    }
+    ops
 }
 
 /// The name of a transaction; the implicit first one, which wrote the initial values, is `init`.
@@ -75,21 +148,70 @@ fn name(history: &History, txn: TxnId) -> String {
     }
 }
 
-/// The operations of a transaction, as many as fit on a line.
-fn operations(history: &History, txn: TxnId, width: usize) -> String {
+/// The operations of a transaction on one line: all if they fit, else those that matter.
+fn operations(history: &History, txn: TxnId, matters: &[OpId], width: usize) -> String {
+    if txn == TxnId::INITIAL {
+        return String::new();
+    }
+    let written = |&&op: &&OpId| history.op(op).kind.is_write();
+    let elements: Vec<ValueCode> = matters
+        .iter()
+        .filter(written)
+        .map(|&op| history.op(op).value)
+        .collect();
+    let of = |id: OpId| cut(&history.op_text_around(id, &elements));
+    // A transaction of a million operations is not written out to see that it does not fit.
+    let is_short = (history.txn(txn).op_count as usize) < width;
+    let all: Vec<String> = history
+        .txn_ops(txn)
+        .take(if is_short { usize::MAX } else { 0 })
+        .map(|(id, _)| of(id))
+        .collect();
+    let line = all.join(" ");
+    if is_short && line.chars().count() <= width {
+        return line;
+    }
+    let ids = || history.txn_ops(txn).map(|(id, _)| id);
+    let mut shown: Vec<OpId> = ids().filter(|id| matters.contains(id)).collect();
+    if shown.is_empty() {
+        shown = ids().take(width).collect();
+    }
+    first_that_fit(&shown, of, history.txn(txn).op_count as usize, width)
+}
+
+/// As many of these operations as fit, and how many there are besides.
+fn first_that_fit(
+    shown: &[OpId],
+    text: impl Fn(OpId) -> String,
+    count: usize,
+    width: usize,
+) -> String {
     let mut line = String::new();
-    let mut left = history.txn(txn).op_count;
-    for (id, _) in history.txn_ops(txn) {
-        let op = history.op_text_around(id, &[]);
-        if line.len() + op.len() > width && !line.is_empty() {
-            line.push_str(&format!("… and {left} more"));
+    let mut left = count;
+    for &id in shown {
+        let op = text(id);
+        if line.chars().count() + op.chars().count() > width && !line.is_empty() {
             break;
         }
         line.push_str(&op);
         line.push(' ');
         left -= 1;
     }
-    line.trim_end().to_string()
+    match left {
+        0 => line.trim_end().to_string(),
+        left => format!("{line}… and {left} more"),
+    }
+}
+
+/// A text without its middle, if it is long.
+fn cut(text: &str) -> String {
+    let count = text.chars().count();
+    if count <= OP_LETTERS_MAX {
+        return text.to_string();
+    }
+    let head: String = text.chars().take(OP_LETTERS_MAX - 13).collect();
+    let tail: String = text.chars().skip(count - 12).collect();
+    format!("{head}…{tail}")
 }
 
 /// Breaks a text into lines at spaces.

@@ -1,6 +1,7 @@
 //! `isolde check`: which levels hold, which are violated, and why.
 
 use crate::args::CheckArgs;
+use crate::commands::collect::Collected;
 use crate::commands::convert;
 use crate::exit::{Exit, Failure};
 use crate::input::{self, LoadError};
@@ -8,13 +9,15 @@ use crate::interrupt;
 use crate::limits::Limits;
 use crate::outcome;
 use crate::output;
+use crate::places;
 use crate::progress::Progress;
-use crate::report::{self, Report};
+use crate::report::Report;
 use crate::watchdog::{Dismissal, Watchdog};
 use checker::{Budget, Checked, Options};
 use history::format::Loaded;
 use history::{Anomaly, History, Initial, KeyOrder, Level, LevelResult, Verdict};
 use std::sync::{Mutex, OnceLock};
+use std::time::Instant;
 
 /// Checks every file; the exit code is that of the worst.
 pub fn run(args: &CheckArgs) -> Result<Exit, Failure> {
@@ -32,21 +35,18 @@ pub fn run(args: &CheckArgs) -> Result<Exit, Failure> {
         convert::output_format(output, None)?;
     }
     interrupt::listen();
+    let collected = Collected::new(args);
     let mut exit = Exit::Holds;
-    for place in 0..args.files.len() {
+    for (place, file) in args.files.iter().enumerate() {
         if interrupt::pressed() {
             let reason = "not reached: interrupted";
-            exit = exit.and(print_unknown(args, &args.files[place], reason)?);
+            exit = exit.and(print_unknown(&collected, file, reason)?);
             continue;
         }
-        exit = exit.and(match check_watched(args, place, exit) {
-            Ok(exit) => exit,
-            Err(failure) => {
-                output::error(&failure.0);
-                Exit::BadInput
-            }
-        });
+        let checked = check_watched(&collected, place, exit);
+        exit = exit.and(checked.unwrap_or_else(|failure| collected.fail(file, &failure)));
     }
+    collected.finish()?;
     Ok(exit)
 }
 
@@ -58,7 +58,8 @@ struct Known {
 }
 
 /// Checks one file under a watchdog; `so_far` is the exit of the files before.
-fn check_watched(args: &CheckArgs, place: usize, so_far: Exit) -> Result<Exit, Failure> {
+fn check_watched(collected: &Collected<'_>, place: usize, so_far: Exit) -> Result<Exit, Failure> {
+    let args = collected.args;
     let limits = Limits::new(args.timeout, args.memory);
     let progress = Progress::start();
     let watchdog = Watchdog::new(&limits);
@@ -66,10 +67,10 @@ fn check_watched(args: &CheckArgs, place: usize, so_far: Exit) -> Result<Exit, F
     std::thread::scope(|scope| {
         let dismissal = watchdog.dismissal();
         scope.spawn(|| {
-            watchdog.watch(|limit| give_up(args, place, so_far, &limit, &progress, &known));
+            watchdog.watch(|limit| give_up(collected, place, so_far, &limit, &progress, &known));
         });
         check_file(
-            args,
+            collected,
             &args.files[place],
             &limits,
             &progress,
@@ -96,20 +97,22 @@ pub fn levels_worth_asking(history: Option<&History>) -> Vec<Level> {
 }
 
 fn check_file(
-    args: &CheckArgs,
+    collected: &Collected<'_>,
     file: &str,
     limits: &Limits,
     progress: &Progress,
     known: &Known,
     dismissal: Dismissal<'_, '_>,
 ) -> Result<Exit, Failure> {
+    let args = collected.args;
+    let started = Instant::now();
     let loaded = match input::load(file, args.read.format, limits, progress) {
         Ok(loaded) => loaded,
         Err(LoadError::Failure(failure)) => return Err(failure),
         Err(LoadError::Limit(reason)) => {
             drop(dismissal);
             progress.finish();
-            return print_unknown(args, file, &reason);
+            return print_unknown(collected, file, &reason);
         }
     };
     let loaded = known.loaded.get_or_init(|| loaded);
@@ -136,16 +139,20 @@ fn check_file(
     let answers = checker::check(&loaded.history, &levels, &options);
     let shrinks = args.shrink.as_ref();
     let shrunk = shrinks.map(|output| (output, shrunk(&loaded.history, &answers, &options)));
+    let mut report = Report {
+        keys,
+        ..Report::new(file, loaded, &answers, args.levels.is_empty())
+    };
+    if !args.levels.is_empty() && !args.json && !args.edn {
+        report.still = still_held(&report, &options);
+    }
+    report.lines = places::lines(file, loaded, &report.txns_shown());
     drop(dismissal);
     progress.finish();
     for text in &loaded.notes {
         output::note(&format!("{file}: {text}"));
     }
-    let report = Report {
-        keys,
-        ..Report::new(file, loaded, &answers, args.levels.is_empty())
-    };
-    let exit = print(args, report)?;
+    let exit = collected.print(&report, started.elapsed().as_secs_f64())?;
     if let Some(path) = &args.certificate {
         let results: Vec<LevelResult> =
             answers.iter().map(|answer| answer.result.clone()).collect();
@@ -171,7 +178,7 @@ fn assumed_of_keys(
 /// Ends the process: the file at `place` takes more than the limits allow, and nothing of what
 /// works on it asks.
 fn give_up(
-    args: &CheckArgs,
+    collected: &Collected<'_>,
     place: usize,
     so_far: Exit,
     limit: &str,
@@ -181,23 +188,28 @@ fn give_up(
     let reason = format!("{limit} (stage: {})", progress.current_stage());
     progress.finish();
     let mut exit = so_far.and(Exit::Unknown);
-    for (at, file) in args.files.iter().enumerate().skip(place) {
+    for (at, file) in collected.args.files.iter().enumerate().skip(place) {
         let printed = match known.loaded.get().filter(|_| at == place) {
-            Some(loaded) => print_known(args, file, loaded, known, &reason),
-            None if at == place => print_unknown(args, file, &reason),
-            None => print_unknown(args, file, "not reached: a file before it passed a limit"),
+            Some(loaded) => print_known(collected, file, loaded, known, &reason),
+            None if at == place => print_unknown(collected, file, &reason),
+            None => print_unknown(
+                collected,
+                file,
+                "not reached: a file before it passed a limit",
+            ),
         };
-        exit = exit.and(printed.unwrap_or_else(|failure| {
-            output::error(&failure.0);
-            Exit::BadInput
-        }));
+        exit = exit.and(printed.unwrap_or_else(|failure| collected.fail(file, &failure)));
+    }
+    if let Err(failure) = collected.finish() {
+        output::error(&failure.0);
+        exit = exit.and(Exit::BadInput);
     }
     std::process::exit(i32::from(exit.code()));
 }
 
 /// Prints the answers that there are; the others are unknown.
 fn print_known(
-    args: &CheckArgs,
+    collected: &Collected<'_>,
     file: &str,
     loaded: &Loaded,
     known: &Known,
@@ -209,22 +221,37 @@ fn print_known(
         let known = found.iter().find(|answer| answer.result.level == level);
         known.cloned().unwrap_or_else(|| unknown(level, reason))
     };
+    let args = collected.args;
     let answers: Vec<Checked> = levels_asked(args, Some(&loaded.history))
         .into_iter()
         .map(answer)
         .collect();
-    print(
-        args,
-        Report::new(file, loaded, &answers, args.levels.is_empty()),
-    )
+    let report = Report::new(file, loaded, &answers, args.levels.is_empty());
+    let seconds = answers.iter().map(|answer| answer.seconds).sum();
+    collected.print(&report, seconds)
 }
 
-fn print_unknown(args: &CheckArgs, file: &str, reason: &str) -> Result<Exit, Failure> {
-    let answers: Vec<Checked> = levels_asked(args, None)
+fn print_unknown(collected: &Collected<'_>, file: &str, reason: &str) -> Result<Exit, Failure> {
+    let answers: Vec<Checked> = levels_asked(collected.args, None)
         .into_iter()
         .map(|level| unknown(level, reason))
         .collect();
-    print(args, Report::without_history(file, &answers))
+    collected.print(&Report::without_history(file, &answers), 0.0)
+}
+
+/// Where levels that were asked about are violated: the strongest that hold besides.
+fn still_held(report: &Report<'_>, options: &Options<'_>) -> Vec<Level> {
+    let violated: Vec<Level> = report
+        .weakest_violated()
+        .iter()
+        .map(|answer| answer.result.level)
+        .collect();
+    match report.loaded {
+        Some(loaded) if !violated.is_empty() => {
+            outcome::still_held(&loaded.history, &violated, options)
+        }
+        _ => Vec::new(),
+    }
 }
 
 /// Asks the checker within the limits.
@@ -255,21 +282,6 @@ fn unknown(level: Level, reason: &str) -> Checked {
         seconds: 0.0,
         stages: Vec::new(),
     }
-}
-
-fn print(args: &CheckArgs, report: Report<'_>) -> Result<Exit, Failure> {
-    let report = Report {
-        verbose: args.verbose,
-        ..report
-    };
-    if args.edn {
-        output::print_plain(&report::edn::render(&report))?;
-    } else if args.json {
-        output::print_plain(&report::json::render(&report))?;
-    } else {
-        output::print(&report::text::render(&report))?;
-    }
-    Ok(report.exit())
 }
 
 fn write_certificate(

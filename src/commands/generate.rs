@@ -27,6 +27,11 @@ pub fn run(args: &GenerateArgs) -> Result<Exit, Failure> {
     let progress = Progress::start();
     progress.stage("generating");
     let generated = generate(&config(args)?).map_err(|error| Failure(error.to_string()))?;
+    output::detail(|| {
+        let (history, seed) = (&generated.history, args.seed);
+        let (txns, ops) = (history.txn_count(), history.op_count());
+        format!("generated {txns} transactions and {ops} operations from seed {seed}")
+    });
     if let (Some(output), Some(format)) = (&args.output, format) {
         progress.stage("writing");
         convert::write(&generated.history, output, format)?;

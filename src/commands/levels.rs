@@ -33,7 +33,7 @@ pub fn run(args: &LevelsArgs) -> Result<Exit, Failure> {
             text.push_str(&format!("    implies {}\n", implied.join(", ")));
         }
     }
-    output::print(&text)?;
+    output::print_asked(&text)?;
     Ok(Exit::Holds)
 }
 

@@ -2,6 +2,7 @@
 
 pub mod certify;
 pub mod check;
+pub mod collect;
 pub mod convert;
 pub mod elle_cli;
 pub mod elle_models;
@@ -9,3 +10,4 @@ pub mod generate;
 pub mod levels;
 pub mod model;
 pub mod run;
+pub mod shell;

@@ -1,6 +1,7 @@
-//! One JSON object a history. Field names are a contract; see docs/guarantees.md.
+//! One JSON object a history. Field names are a contract; see docs/schema.
 
 use super::Report;
+use crate::story::Lines;
 use checker::{Checked, Stage};
 use history::{Anomaly, Edge, History, OpId, Reason, TxnId, Verdict};
 use serde_json::{Map, Value, json};
@@ -27,7 +28,7 @@ pub fn render(report: &Report<'_>) -> String {
     let results: Vec<Value> = report
         .answers
         .iter()
-        .map(|answer| result(history, answer))
+        .map(|answer| result(history, answer, &report.lines))
         .collect();
     object.insert("results".into(), results.into());
     let strongest: Vec<&str> = report
@@ -42,7 +43,10 @@ pub fn render(report: &Report<'_>) -> String {
         } else {
             "holds"
         };
-        let anomalies: Vec<Value> = circle.iter().map(|found| anomaly(history, found)).collect();
+        let anomalies: Vec<Value> = circle
+            .iter()
+            .map(|found| anomaly(history, found, &report.lines))
+            .collect();
         object.insert(
             "keys".into(),
             json!({"assumed": assumed.name(), "verdict": verdict, "anomalies": anomalies}),
@@ -51,14 +55,14 @@ pub fn render(report: &Report<'_>) -> String {
     format!("{}\n", Value::from(object))
 }
 
-fn result(history: Option<&History>, answer: &Checked) -> Value {
+fn result(history: Option<&History>, answer: &Checked, lines: &Lines) -> Value {
     let mut object = Map::new();
     object.insert("level".into(), answer.result.level.name().into());
     object.insert("verdict".into(), answer.result.verdict.name().into());
     let anomalies = match (&answer.result.verdict, history) {
         (Verdict::Violated(anomalies), Some(history)) => anomalies
             .iter()
-            .map(|found| anomaly(history, found))
+            .map(|found| anomaly(history, found, lines))
             .collect(),
         _ => Vec::new(),
     };
@@ -90,7 +94,7 @@ fn name(history: &History, txn: TxnId) -> String {
 }
 
 /// An anomaly as an object.
-pub fn anomaly(history: &History, anomaly: &Anomaly) -> Value {
+pub fn anomaly(history: &History, anomaly: &Anomaly, lines: &Lines) -> Value {
     let names: Vec<String> = anomaly
         .transactions
         .iter()
@@ -102,6 +106,13 @@ pub fn anomaly(history: &History, anomaly: &Anomaly) -> Value {
     object.insert("label".into(), anomaly.kind.row().label.into());
     object.insert("count".into(), anomaly.count.into());
     object.insert("transactions".into(), json!(names));
+    if !lines.is_empty() {
+        let line = |txn: &TxnId| lines.get(txn).map_or(Value::Null, |&line| line.into());
+        object.insert(
+            "lines".into(),
+            anomaly.transactions.iter().map(line).collect(),
+        );
+    }
     object.insert("operations".into(), json!(ops));
     let edges: Vec<Value> = anomaly
         .edges

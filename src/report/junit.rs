@@ -1,14 +1,29 @@
-//! The verdict on a run as JUnit XML: a test case for each level that the database was held to.
+//! Verdicts as JUnit XML: a suite for each history, in it a test case for each level that was asked about.
 
 use checker::Checked;
 use history::{History, Verdict};
 use std::fmt::Write;
 
-/// The document; `name` is the run in a few words.
-pub fn render<'a>(
+/// The document of these suites.
+pub fn document(suites: &str) -> String {
+    format!("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n{suites}</testsuites>\n")
+}
+
+/// The suite of a file that could not be read.
+pub fn unreadable(name: &str, problem: &str) -> String {
+    let (name, problem) = (escape(name), escape(problem));
+    format!(
+        "<testsuite name=\"{name}\" tests=\"1\" failures=\"0\" errors=\"1\" skipped=\"0\">\n  \
+         <testcase classname=\"isolde\" name=\"read\">\n    <error message=\"{problem}\"/>\n  \
+         </testcase>\n</testsuite>\n"
+    )
+}
+
+/// A suite; `name` is the run in a few words, or the file.
+pub fn suite<'a>(
     name: &str,
     answers: impl Iterator<Item = &'a Checked>,
-    history: &History,
+    history: Option<&History>,
 ) -> String {
     let mut cases = String::new();
     let (mut count, mut failures, mut skipped) = (0, 0, 0);
@@ -40,6 +55,9 @@ pub fn render<'a>(
                 );
                 for anomaly in anomalies {
                     let _ = writeln!(cases, "{}: {}", anomaly.kind, escape(&anomaly.explanation));
+                    let Some(history) = history else {
+                        continue;
+                    };
                     for &txn in anomaly.transactions.iter().take(12) {
                         let ops = history
                             .txn_ops(txn)
@@ -58,7 +76,7 @@ pub fn render<'a>(
         }
     }
     format!(
-        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"{}\" tests=\"{count}\" failures=\"{failures}\" errors=\"0\" skipped=\"{skipped}\">\n{cases}</testsuite>\n",
+        "<testsuite name=\"{}\" tests=\"{count}\" failures=\"{failures}\" errors=\"0\" skipped=\"{skipped}\">\n{cases}</testsuite>\n",
         escape(name)
     )
 }

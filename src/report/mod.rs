@@ -9,9 +9,11 @@ pub mod sarif;
 pub mod text;
 
 use crate::exit::Exit;
+use crate::output;
+use crate::story::{Lines, Telling};
 use checker::Checked;
 use history::format::Loaded;
-use history::{Anomaly, KeyOrder, Level, Verdict};
+use history::{Anomaly, KeyOrder, Level, TxnId, Verdict};
 
 /// The answers about one history.
 pub struct Report<'a> {
@@ -25,8 +27,10 @@ pub struct Report<'a> {
     pub keys: Option<(KeyOrder, Option<Anomaly>)>,
     /// Whether the user asked "which levels?" and not about certain ones.
     pub all_levels: bool,
-    /// Whether to tell what each answer took.
-    pub verbose: bool,
+    /// Where certain levels were asked about and some are violated: the strongest that hold.
+    pub still: Vec<Level>,
+    /// Where transactions stand in the file, as far as that is known.
+    pub lines: Lines,
     /// Whether the history was read from or written to a file, which has a format.
     pub shows_format: bool,
 }
@@ -45,7 +49,8 @@ impl<'a> Report<'a> {
             answers,
             keys: None,
             all_levels,
-            verbose: false,
+            still: Vec::new(),
+            lines: Lines::new(),
             shows_format: true,
         }
     }
@@ -58,9 +63,37 @@ impl<'a> Report<'a> {
             answers,
             keys: None,
             all_levels: false,
-            verbose: false,
+            still: Vec::new(),
+            lines: Lines::new(),
             shows_format: false,
         }
+    }
+
+    /// How its anomalies are told to people.
+    pub fn telling(&self) -> Telling {
+        Telling {
+            width: output::width(),
+            lines: self.lines.clone(),
+        }
+    }
+
+    /// The transactions of all its anomalies.
+    pub fn txns_shown(&self) -> Vec<TxnId> {
+        let anomalies = self
+            .answers
+            .iter()
+            .flat_map(|answer| match &answer.result.verdict {
+                Verdict::Violated(anomalies) => &anomalies[..],
+                _ => &[],
+            });
+        let of_keys = self.keys.iter().filter_map(|(_, circle)| circle.as_ref());
+        let all = anomalies.chain(of_keys);
+        let mut txns: Vec<TxnId> = all
+            .flat_map(|anomaly| anomaly.transactions.clone())
+            .collect();
+        txns.sort();
+        txns.dedup();
+        txns
     }
 
     /// Of the levels asked about, the strongest that hold.

@@ -2,7 +2,8 @@
 //! its chart.
 
 use crate::exit::Exit;
-use crate::story::{self, wrap};
+use crate::output;
+use crate::story::{self, Telling, wrap};
 use history::History;
 use protocol::{
     Answer, Counterexample, Entry, Evidence, Form, Judgement, Outcome, Property, Question, Run,
@@ -319,17 +320,21 @@ fn show(out: &mut String, finding: &Finding) {
 /// The anomalies in the checker's words, each kind once, with transactions named as in the chart.
 fn anomalies(finding: &Finding) -> String {
     let mut out = String::new();
+    let telling = Telling {
+        width: output::width(),
+        ..Telling::default()
+    };
     let mut shown = Vec::new();
     for (_, judged) in &finding.questions {
         let mut text = String::new();
         for anomaly in &judged.anomalies {
             if !shown.contains(&anomaly.kind) {
                 shown.push(anomaly.kind);
-                text.push_str(&story::anomaly(&judged.history, anomaly, 100));
+                text.push_str(&story::anomaly(&judged.history, anomaly, &telling));
             }
         }
         if judged.anomalies.is_empty() {
-            for line in wrap(&judged.explanation, 92) {
+            for line in wrap(&judged.explanation, telling.width - 8) {
                 let _ = writeln!(text, "  {line}");
             }
         }

@@ -2,6 +2,7 @@
 
 use super::json;
 use super::model::{Asked, Finding, Kind, explanation};
+use crate::story::Lines;
 use protocol::{Answer, Question, mermaid};
 use serde_json::{Map, Value, json};
 
@@ -48,7 +49,7 @@ fn result(asked: &Asked<'_>, question: Question, answer: &Answer) -> Value {
                 let anomalies: Vec<Value> = anomalies
                     .flat_map(|(_, judged)| {
                         let all = judged.anomalies.iter();
-                        all.map(|anomaly| json::anomaly(&judged.history, anomaly))
+                        all.map(|anomaly| json::anomaly(&judged.history, anomaly, &Lines::new()))
                     })
                     .collect();
                 object.insert("anomalies".into(), anomalies.into());

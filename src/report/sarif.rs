@@ -1,37 +1,66 @@
-//! The anomalies of a history as SARIF 2.1.0, for tools that collect findings: a rule for each kind, a
+//! The anomalies of histories as SARIF 2.1.0, for tools that collect findings: a rule for each kind, a
 //! result for each anomaly that contradicts a weakest level.
 
 use super::Report;
 use history::{Anomaly, AnomalyKind, Verdict};
 use serde_json::{Value, json};
 
-/// The document.
-pub fn render(report: &Report<'_>) -> String {
-    let mut kinds: Vec<AnomalyKind> = Vec::new();
-    let mut results: Vec<Value> = Vec::new();
-    for answer in report.weakest_violated() {
-        let Verdict::Violated(anomalies) = &answer.result.verdict else {
-            continue;
-        };
-        for anomaly in anomalies {
-            if !kinds.contains(&anomaly.kind) {
-                kinds.push(anomaly.kind);
+/// The findings of several histories.
+#[derive(Default)]
+pub struct Findings {
+    kinds: Vec<AnomalyKind>,
+    results: Vec<Value>,
+    /// What went wrong with files that could not be read.
+    failures: Vec<String>,
+}
+
+impl Findings {
+    /// Adds what a report has found.
+    pub fn add(&mut self, report: &Report<'_>) {
+        for answer in report.weakest_violated() {
+            let Verdict::Violated(anomalies) = &answer.result.verdict else {
+                continue;
+            };
+            for anomaly in anomalies {
+                if !self.kinds.contains(&anomaly.kind) {
+                    self.kinds.push(anomaly.kind);
+                }
+                let level = answer.result.level.name();
+                self.results.push(result(report, level, anomaly));
             }
-            results.push(result(report, answer.result.level.name(), anomaly));
         }
     }
-    let rules: Vec<Value> = kinds.iter().map(|kind| rule(*kind)).collect();
-    let driver = json!({
-        "name": "isolde",
-        "version": env!("CARGO_PKG_VERSION"),
-        "rules": rules,
-    });
-    let document = json!({
-        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
-        "version": "2.1.0",
-        "runs": [{"tool": {"driver": driver}, "results": results}],
-    });
-    format!("{document}\n")
+
+    /// Adds a file that could not be read.
+    pub fn fail(&mut self, message: &str) {
+        self.failures.push(message.to_string());
+    }
+
+    /// The document.
+    pub fn render(&self) -> String {
+        let rules: Vec<Value> = self.kinds.iter().map(|kind| rule(*kind)).collect();
+        let driver = json!({
+            "name": "isolde",
+            "version": env!("CARGO_PKG_VERSION"),
+            "rules": rules,
+        });
+        let failure = |text: &String| json!({"level": "error", "message": {"text": text}});
+        let failures: Vec<Value> = self.failures.iter().map(failure).collect();
+        let invocation = json!({
+            "executionSuccessful": failures.is_empty(),
+            "toolExecutionNotifications": failures,
+        });
+        let document = json!({
+            "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+            "version": "2.1.0",
+            "runs": [{
+                "tool": {"driver": driver},
+                "invocations": [invocation],
+                "results": self.results,
+            }],
+        });
+        format!("{document}\n")
+    }
 }
 
 fn rule(kind: AnomalyKind) -> Value {
@@ -51,11 +80,31 @@ fn result(report: &Report<'_>, level: &str, anomaly: &Anomaly) -> Value {
         }
         None => Vec::new(),
     };
+    let mut place = json!({"artifactLocation": {"uri": uri(report.file)}});
+    let lines = anomaly.transactions.iter();
+    let lines = lines.filter_map(|txn| report.lines.get(txn));
+    if let Some(line) = lines.min() {
+        place["region"] = json!({"startLine": line});
+    }
     json!({
         "ruleId": anomaly.kind.name(),
         "level": "error",
         "message": {"text": format!("{level} is violated: {}", anomaly.explanation)},
-        "locations": [{"physicalLocation": {"artifactLocation": {"uri": report.file}}}],
+        "locations": [{"physicalLocation": place}],
         "properties": {"level": level, "transactions": names, "count": anomaly.count},
     })
+}
+
+/// A path as a reference of a document to a file.
+fn uri(path: &str) -> String {
+    let mut out = String::new();
+    for &byte in path.as_bytes() {
+        match byte {
+            byte if byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte) => {
+                out.push(byte as char);
+            }
+            byte => out.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    out
 }

@@ -2,6 +2,7 @@
 
 use super::Report;
 use crate::exit::Exit;
+use crate::output;
 use crate::story::{self, kinds};
 use history::format::Loaded;
 use history::{Level, Verdict};
@@ -13,9 +14,6 @@ const RED: &str = "\x1b[31m";
 const YELLOW: &str = "\x1b[33m";
 const PLAIN: &str = "\x1b[0m";
 
-/// How wide explanations are.
-const WIDTH: usize = 100;
-
 /// The whole report.
 pub fn render(report: &Report<'_>) -> String {
     let mut text = String::new();
@@ -23,9 +21,7 @@ pub fn render(report: &Report<'_>) -> String {
     let _ = header(&mut text, report);
     let _ = verdicts(&mut text, report);
     let _ = keys(&mut text, report);
-    if report.verbose {
-        let _ = stages(&mut text, report);
-    }
+    text.push_str(&stages_of(report));
     let _ = reasons(&mut text, report);
     text
 }
@@ -35,6 +31,16 @@ pub fn reasons_of(report: &Report<'_>) -> String {
     let mut text = String::new();
     // Writing to a string cannot fail.
     let _ = reasons(&mut text, report);
+    text
+}
+
+/// What each answer took, for whoever asked to be told.
+pub fn stages_of(report: &Report<'_>) -> String {
+    let mut text = String::new();
+    if output::is_verbose() {
+        // Writing to a string cannot fail.
+        let _ = stages(&mut text, report);
+    }
     text
 }
 
@@ -63,6 +69,11 @@ fn header(text: &mut String, report: &Report<'_>) -> std::fmt::Result {
     Ok(())
 }
 
+fn names(levels: &[Level]) -> String {
+    let names: Vec<&str> = levels.iter().map(|level| level.name()).collect();
+    names.join(", ")
+}
+
 fn verdicts(text: &mut String, report: &Report<'_>) -> std::fmt::Result {
     for answer in report.answers {
         let (colour, tail) = match &answer.result.verdict {
@@ -79,18 +90,14 @@ fn verdicts(text: &mut String, report: &Report<'_>) -> std::fmt::Result {
     }
     if report.all_levels && report.loaded.is_some() {
         let strongest = report.strongest();
-        let names = |levels: &[Level]| {
-            levels
-                .iter()
-                .map(|level| level.name())
-                .collect::<Vec<_>>()
-                .join(", ")
-        };
         match &strongest[..] {
             [] if report.exit() == Exit::Unknown => writeln!(text, "no level is decided")?,
             [] => writeln!(text, "no level holds")?,
             levels => writeln!(text, "strongest that hold: {BOLD}{}{PLAIN}", names(levels))?,
         }
+    }
+    if !report.still.is_empty() {
+        writeln!(text, "still holds: {BOLD}{}{PLAIN}", names(&report.still))?;
     }
     Ok(())
 }
@@ -113,7 +120,7 @@ fn keys(text: &mut String, report: &Report<'_>) -> std::fmt::Result {
         "assuming of each key: {BOLD}{assumed}{PLAIN}, but {count} left out: {RED}{}{PLAIN}",
         circle.kind
     )?;
-    text.push_str(&story::anomaly(history, circle, WIDTH));
+    text.push_str(&story::anomaly(history, circle, &report.telling()));
     Ok(())
 }
 
@@ -148,7 +155,9 @@ fn reasons(text: &mut String, report: &Report<'_>) -> std::fmt::Result {
         return Ok(());
     };
     let mut shown = Vec::new();
-    for answer in report.weakest_violated() {
+    let telling = report.telling();
+    let weakest = report.weakest_violated();
+    for answer in &weakest {
         let Verdict::Violated(anomalies) = &answer.result.verdict else {
             continue;
         };
@@ -163,8 +172,27 @@ fn reasons(text: &mut String, report: &Report<'_>) -> std::fmt::Result {
                 "\n{BOLD}{level}{PLAIN} is violated: {RED}{}{PLAIN}",
                 anomaly.kind
             )?;
-            text.push_str(&story::anomaly(history, anomaly, WIDTH));
+            text.push_str(&story::anomaly(history, anomaly, &telling));
         }
     }
-    Ok(())
+    match weakest.first() {
+        Some(answer) if report.shows_format => more(text, report.file, answer.result.level),
+        _ => Ok(()),
+    }
+}
+
+/// How to see more of a violation.
+fn more(text: &mut String, file: &str, level: Level) -> std::fmt::Result {
+    if file == "-" {
+        return Ok(());
+    }
+    let is_plain = |letter: char| letter.is_alphanumeric() || "/._-+=:,@".contains(letter);
+    let file = match file.chars().all(is_plain) {
+        true => file.to_string(),
+        false => format!("'{}'", file.replace('\'', "'\\''")),
+    };
+    writeln!(
+        text,
+        "\nthe smallest part that violates it: {BOLD}isolde check {file} --level {level} --shrink OUT{PLAIN}"
+    )
 }

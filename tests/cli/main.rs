@@ -12,6 +12,8 @@ mod model;
 mod pages;
 mod protocols;
 mod readme;
+mod schema;
+mod scripts;
 mod store;
 mod verdicts;
 

@@ -55,10 +55,21 @@ fn example(name: &str, args: &[&str]) -> String {
     String::from_utf8(output.stdout).expect("text")
 }
 
-/// The text with every number of seconds left out.
+/// The text with every number of seconds left out: at the end of a line, or in a column of a table.
 fn without_seconds(text: &str) -> String {
+    let is_seconds = |word: &str| {
+        let parts = word.split_once('.');
+        parts.is_some_and(|(whole, rest)| {
+            let digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
+            rest.len() == 2 && digits(whole) && digits(rest)
+        })
+    };
     let line = |line: &str| match line.rsplit_once("; ") {
         Some((before, last)) if last.ends_with(" s") => format!("{before}\n"),
+        _ if line.split_whitespace().any(is_seconds) => {
+            let words = line.split_whitespace().filter(|word| !is_seconds(word));
+            format!("{}\n", words.collect::<Vec<_>>().join(" "))
+        }
         _ => format!("{line}\n"),
     };
     text.lines().map(line).collect()

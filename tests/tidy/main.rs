@@ -59,8 +59,12 @@ const FOREIGN: &[(&str, &[&str])] = &[
             "src/lib.rs",
             "src/model_args.rs",
             "src/run_args.rs",
+            "src/commands/shell.rs",
         ],
     ),
+    ("clap_complete", &["src/commands/shell.rs"]),
+    ("clap_mangen", &["src/commands/shell.rs"]),
+    ("terminal_size", &["src/output.rs"]),
     ("anstream", &["src/output.rs"]),
     (
         "redb",

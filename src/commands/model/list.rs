@@ -37,7 +37,7 @@ pub fn run(models: &Models, as_json: bool) -> Result<Exit, Failure> {
         "\n{called} NAME checks one, {called} NAME --level psi one property of it, \
          {called} table all.\n"
     ));
-    output::print(&text)?;
+    output::print_asked(&text)?;
     Ok(Exit::Holds)
 }
 

@@ -136,14 +136,19 @@ impl Effort {
             usize::from,
         );
         const GIB: f64 = 1024.0 * 1024.0 * 1024.0;
+        let memory_max = args
+            .memory
+            .map_or_else(memory_to_use, |gib| (gib * GIB) as u64);
+        output::detail(|| {
+            let gib = memory_max as f64 / GIB;
+            format!("{threads} threads, {gib:.1} GiB for the table of states")
+        });
         Effort {
             limits: Limits::new(args.timeout, args.memory),
             progress: Progress::start(),
             threads,
             states_max: args.states.unwrap_or(u64::MAX),
-            memory_max: args
-                .memory
-                .map_or_else(memory_to_use, |gib| (gib * GIB) as u64),
+            memory_max,
             reduction: !args.no_reduction,
         }
     }

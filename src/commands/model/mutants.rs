@@ -29,7 +29,7 @@ pub fn run(args: &MutantsArgs, models: &Models) -> Result<Exit, Failure> {
             if args.json {
                 rows.push(tried.object());
             } else {
-                output::print(&tried.line(args.verbose))?;
+                output::print(&tried.line(output::is_verbose()))?;
             }
         }
     }

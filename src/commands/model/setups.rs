@@ -145,6 +145,6 @@ fn workloads(names: &[String]) -> Result<Vec<Setup>, Failure> {
 pub fn help() -> Result<Exit, Failure> {
     let line = |(name, setup): &(String, Setup)| format!("{name:<24} {setup}\n");
     let text: String = separating().iter().map(line).collect();
-    output::print(&text)?;
+    output::print_asked(&text)?;
     Ok(Exit::Holds)
 }

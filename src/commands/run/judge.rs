@@ -6,8 +6,10 @@ use crate::commands::check::{check_history, levels_worth_asking};
 use crate::exit::{Exit, Failure};
 use crate::input::{self, LoadError};
 use crate::limits::Limits;
+use crate::places;
 use crate::progress::Progress;
 use crate::report::Report;
+use crate::story::Lines;
 use checker::Checked;
 use history::format::{Format, Loaded};
 use history::{Initial, Level, Value, Verdict};
@@ -25,6 +27,8 @@ pub struct Judged {
     pub held_to: Vec<Level>,
     /// The audits, if the workload was a bank's.
     pub audits: Option<Audits>,
+    /// Where the transactions of anomalies stand in the recording.
+    lines: Lines,
 }
 
 /// Checks a recording, within so many seconds.
@@ -53,19 +57,26 @@ pub fn judge(
     answers.extend(check_history(history, &rest, &initial, &limits, progress));
     answers.sort_by_key(|answer| Level::all().position(|level| level == answer.result.level));
     let audits = (driven.workload == "bank").then(|| bank::audits(&loaded.history));
-    Ok(Judged {
+    let mut judged = Judged {
         file,
         loaded,
         audits,
         answers,
         held_to,
-    })
+        lines: Lines::new(),
+    };
+    let shown = judged.report().txns_shown();
+    judged.lines = places::lines(&judged.file, &judged.loaded, &shown);
+    Ok(judged)
 }
 
 impl Judged {
     /// All answers, as a report on the file.
     pub fn report(&self) -> Report<'_> {
-        Report::new(&self.file, &self.loaded, &self.answers, true)
+        Report {
+            lines: self.lines.clone(),
+            ..Report::new(&self.file, &self.loaded, &self.answers, true)
+        }
     }
 
     /// The answers about what the database was held to.

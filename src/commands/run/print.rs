@@ -6,7 +6,8 @@ use super::replay::Confirmation;
 use super::sql;
 use crate::exit::Failure;
 use crate::output;
-use crate::report::{self, json, text};
+use crate::report::sarif::Findings;
+use crate::report::{json, junit, text};
 use crate::run_args::RunArgs;
 use crate::story;
 use history::{Anomaly, Verdict};
@@ -46,15 +47,17 @@ pub fn print(
     if let Some(file) = &args.junit {
         write(
             file,
-            &report::junit::render(
+            &junit::document(&junit::suite(
                 &title(job, driven),
                 judged.promised(),
-                &judged.loaded.history,
-            ),
+                Some(&judged.loaded.history),
+            )),
         )?;
     }
     if let Some(file) = &args.sarif {
-        write(file, &report::sarif::render(&judged.report()))?;
+        let mut findings = Findings::default();
+        findings.add(&judged.report());
+        write(file, &findings.render())?;
     }
     match args.json {
         true => output::print_plain(&programs),
@@ -121,6 +124,7 @@ fn for_people(job: &Job<'_>, driven: &Driven, judged: &Judged) -> String {
     );
     let _ = bank(&mut out, judged);
     let _ = writeln!(out, "  recorded  {}", judged.file);
+    out.push_str(&text::stages_of(&report));
     out.push_str(&text::reasons_of(&report));
     let _ = first_statements(&mut out, driven, judged);
     out

@@ -1,0 +1,126 @@
+//! Where transactions stand in the file that they were read from, for the formats that have lines.
+//!
+//! Histories keep no line numbers: they would cost memory for every transaction, and a report shows a handful. So
+//! the file is read again, and each line asked which transaction it is of. Cost: one pass over the text, only if
+//! there is something to show.
+
+use crate::input;
+use history::format::{Format, Loaded};
+use history::{TxnId, UNLABELLED};
+use std::collections::HashMap;
+use std::path::Path;
+
+/// A file larger than this is not read again, so that nobody waits for a detail.
+const BYTES_MAX: u64 = 256 << 20;
+
+/// The lines of transactions, from 1: the first of several, but for JSON lines the last, which has the outcome.
+/// Those that are not found are missing.
+pub fn lines(file: &str, loaded: &Loaded, txns: &[TxnId]) -> HashMap<TxnId, usize> {
+    // What is no file, such as a pipe, can be read only once.
+    let is_small = |path: &Path| {
+        let metadata = path.metadata();
+        metadata.is_ok_and(|found| found.is_dir() || found.is_file() && found.len() <= BYTES_MAX)
+    };
+    let (has_lines, last) = match loaded.format {
+        Format::Isolde => (true, true),
+        Format::Text | Format::JepsenEdn | Format::JepsenJson => (true, false),
+        _ => (false, false),
+    };
+    if !has_lines || file == "-" || !is_small(Path::new(file)) {
+        return HashMap::new();
+    }
+    let found = input::with_bytes(file, |source| {
+        let text = std::str::from_utf8(source.bytes).unwrap_or_default();
+        Ok(search(text, loaded, txns, last))
+    });
+    // What could be read a moment ago and cannot now has no lines to show.
+    found.unwrap_or_default()
+}
+
+fn search(text: &str, loaded: &Loaded, txns: &[TxnId], last: bool) -> HashMap<TxnId, usize> {
+    let history = &loaded.history;
+    let mut wanted: HashMap<(i64, u64), TxnId> = HashMap::new();
+    for &txn in txns.iter().filter(|&&txn| txn != TxnId::INITIAL) {
+        let row = history.txn(txn);
+        let session = history.session_label(row.session);
+        let place = u64::from(txn.0 - history.session_txns(row.session).start);
+        let number = match row.label {
+            UNLABELLED => place,
+            label => label,
+        };
+        wanted.insert((session, number), txn);
+    }
+    let mut found = HashMap::new();
+    // How many transactions of each session were passed, for those that have no number.
+    let mut passed: HashMap<i64, u64> = HashMap::new();
+    for (index, line) in text.lines().enumerate() {
+        let Some((session, number)) = owner(loaded.format, line) else {
+            continue;
+        };
+        let number = number.unwrap_or_else(|| {
+            let count = passed.entry(session).or_default();
+            *count += 1;
+            *count - 1
+        });
+        if let Some(&txn) = wanted.get(&(session, number))
+            && (last || !found.contains_key(&txn))
+        {
+            found.insert(txn, index + 1);
+        }
+    }
+    found
+}
+
+/// The session that a line tells something of, and its transaction, if that has a number.
+fn owner(format: Format, line: &str) -> Option<(i64, Option<u64>)> {
+    match format {
+        Format::Isolde => Some((
+            number_after(line, "\"session\"", ":")?,
+            number_after(line, "\"txn\"", ":"),
+        )),
+        Format::JepsenEdn => Some((
+            number_after(line, ":process", "")?,
+            Some(number_after(line, ":index", "")?),
+        )),
+        Format::JepsenJson => Some((
+            number_after(line, "\"process\"", ":")?,
+            Some(number_after(line, "\"index\"", ":")?),
+        )),
+        _ => {
+            let inside = line.trim_end().strip_suffix(')')?;
+            let mut from_the_end = inside.rsplit(',').map(str::trim);
+            let number = from_the_end.next()?.parse().ok()?;
+            Some((from_the_end.next()?.parse().ok()?, Some(number)))
+        }
+    }
+}
+
+/// The number behind a name and a separator: `"txn": 5`.
+fn number_after<T: std::str::FromStr>(line: &str, name: &str, separator: &str) -> Option<T> {
+    line.match_indices(name).find_map(|(at, _)| {
+        let rest = line[at + name.len()..].trim_start();
+        let rest = rest.strip_prefix(separator)?.trim_start();
+        let is_part = |letter: char| letter.is_ascii_digit() || letter == '-';
+        let end = rest.find(|letter| !is_part(letter)).unwrap_or(rest.len());
+        rest[..end].parse().ok()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_tells_whose_it_is() {
+        let line = r#"{"session": 3, "txn":14, "ops": [["w", "session", 9]]}"#;
+        assert_eq!(owner(Format::Isolde, line), Some((3, Some(14))));
+        let line = r#"{"ops": [["w", "session", 9]], "session":-1}"#;
+        assert_eq!(owner(Format::Isolde, line), Some((-1, None)));
+        let line = "{:type :ok, :value [[:r 5 nil]], :process 2, :index 71}";
+        assert_eq!(owner(Format::JepsenEdn, line), Some((2, Some(71))));
+        let line = "{:type :info, :process :nemesis, :index 72}";
+        assert_eq!(owner(Format::JepsenEdn, line), None);
+        assert_eq!(owner(Format::Text, "r(1,11,4,6)\r"), Some((4, Some(6))));
+        assert_eq!(owner(Format::Text, "# a remark (1)"), None);
+    }
+}
