@@ -72,6 +72,8 @@ pub enum Command {
     Matrix(Box<MatrixArgs>),
     /// Model check the design of a protocol: visit every run within bounds, and judge each
     Model(Box<ModelArgs>),
+    /// Serve a local page: the runs and histories of a directory, to check, open and compare
+    Serve(ServeArgs),
     /// Check files the way elle-cli does: its options, one line a file, its exit codes
     ElleCli(RawArgs),
     /// List the levels: names, axioms, what each implies
@@ -134,6 +136,9 @@ pub struct CheckArgs {
     /// Give up before using more than this much memory (exit code 3)
     #[arg(long, value_name = "GIB", value_parser = parse_positive)]
     pub memory: Option<f64>,
+    /// Tell the progress on standard error, as lines of JSON: for the page of 'serve'
+    #[arg(long, hide = true)]
+    pub progress_json: bool,
 }
 
 #[derive(Args)]
@@ -326,6 +331,19 @@ impl ElleCliArgs {
         use clap::CommandFactory;
         ElleCliArgs::command().render_help().to_string()
     }
+}
+
+#[derive(Args)]
+pub struct ServeArgs {
+    /// The directory with runs and histories; uploads and runs are kept in it, too
+    #[arg(value_name = "DIR", default_value = ".")]
+    pub directory: String,
+    /// Where to listen; port 0 is any that is free. Beyond loopback the URL has a token
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:0")]
+    pub listen: String,
+    /// Ask for a token on loopback, too: for a machine with other users
+    #[arg(long)]
+    pub token: bool,
 }
 
 #[derive(Args)]

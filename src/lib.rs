@@ -121,6 +121,7 @@ pub fn main() -> ExitCode {
             let models = commands::model::Models::new("isolde model", protocol::catalogue());
             commands::model::run(model, &models)
         }
+        Command::Serve(serve) => commands::serve::run(serve),
         Command::Levels(levels) => commands::levels::run(levels),
         Command::Completions(args) => commands::shell::completions(args),
         Command::Man(args) => commands::shell::man(args),

@@ -1,5 +1,7 @@
-//! Progress on standard error, for whoever waits longer than a second at a terminal.
+//! Progress on standard error: a line for whoever waits longer than a second at a terminal, or lines of
+//! JSON for the program that started this one and shows it to others.
 
+use serde_json::{Map, Value};
 use std::io::{IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -10,6 +12,8 @@ use std::time::{Duration, Instant};
 #[derive(Default)]
 struct State {
     stage: Mutex<String>,
+    /// What else there is to tell to programs.
+    numbers: Mutex<Map<String, Value>>,
     bytes_done: AtomicU64,
     bytes_total: AtomicU64,
     finished: AtomicBool,
@@ -40,6 +44,42 @@ impl Progress {
         Progress {
             state,
             printer: Mutex::new(printer),
+        }
+    }
+
+    /// Starts to watch for another program: several lines of JSON a second.
+    pub fn start_json() -> Progress {
+        let state = Arc::new(State::default());
+        let printer = {
+            let state = Arc::clone(&state);
+            std::thread::spawn(move || print_json(&state))
+        };
+        Progress {
+            state,
+            printer: Mutex::new(Some(printer)),
+        }
+    }
+
+    /// For people at a terminal, or for another program.
+    pub fn start_for(is_program: bool) -> Progress {
+        match is_program {
+            true => Progress::start_json(),
+            false => Progress::start(),
+        }
+    }
+
+    /// Watches and prints nothing.
+    pub fn silent() -> Progress {
+        Progress {
+            state: Arc::default(),
+            printer: Mutex::new(None),
+        }
+    }
+
+    /// What there is to tell to programs about the stage that runs now.
+    pub fn numbers(&self, numbers: Map<String, Value>) {
+        if let Ok(mut known) = self.state.numbers.lock() {
+            *known = numbers;
         }
     }
 
@@ -102,5 +142,33 @@ fn print(state: &State) {
     }
     if shown {
         let _ = write!(std::io::stderr(), "\r\x1b[K");
+    }
+}
+
+/// How often another program is told.
+const TOLD_EVERY: Duration = Duration::from_millis(200);
+
+fn print_json(state: &State) {
+    let started = Instant::now();
+    while !state.finished.load(Ordering::Relaxed) {
+        let mut numbers = match state.numbers.lock() {
+            Ok(mut numbers) => std::mem::take(&mut *numbers),
+            Err(_) => Map::new(),
+        };
+        let stage = state.current_stage();
+        // Behind a colon is what the numbers say as well.
+        let stage = stage.split(':').next().unwrap_or_default();
+        numbers.insert("stage".to_string(), stage.into());
+        let seconds = started.elapsed().as_secs_f64();
+        numbers.insert("seconds".to_string(), seconds.into());
+        let total = state.bytes_total.load(Ordering::Relaxed);
+        if total > 0 {
+            let done = state.bytes_done.load(Ordering::Relaxed);
+            numbers.insert("done".to_string(), done.into());
+            numbers.insert("total".to_string(), total.into());
+        }
+        let line = serde_json::json!({"progress": numbers});
+        let _ = writeln!(std::io::stderr(), "{line}");
+        std::thread::park_timeout(TOLD_EVERY);
     }
 }

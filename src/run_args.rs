@@ -49,6 +49,9 @@ pub struct RunArgs {
     /// Write the anomalies as SARIF to this file
     #[arg(long, value_name = "FILE")]
     pub sarif: Option<String>,
+    /// Tell the progress on standard error, as lines of JSON: for the page of 'serve'
+    #[arg(long, hide = true)]
+    pub progress_json: bool,
 }
 
 /// What to run, and how much of it.

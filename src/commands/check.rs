@@ -61,7 +61,7 @@ struct Known {
 fn check_watched(collected: &Collected<'_>, place: usize, so_far: Exit) -> Result<Exit, Failure> {
     let args = collected.args;
     let limits = Limits::new(args.timeout, args.memory);
-    let progress = Progress::start();
+    let progress = Progress::start_for(args.progress_json);
     let watchdog = Watchdog::new(&limits);
     let known = Known::default();
     std::thread::scope(|scope| {

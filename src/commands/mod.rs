@@ -11,3 +11,4 @@ pub mod levels;
 pub mod model;
 pub mod run;
 pub mod shell;
+pub mod serve;

@@ -24,6 +24,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("program", &["history", "workload"]),
     ("protocol", &["history", "checker"]),
     ("report", &["history"]),
+    ("web", &["history", "report"]),
 ];
 
 /// Foreign crates and the files that may name them. A crate used like the standard library may be
@@ -46,6 +47,7 @@ const FOREIGN: &[(&str, &[&str])] = &[
         &[
             "crates/workload/src/cluster/process.rs",
             "crates/workload/src/drivers/external/process.rs",
+            "crates/web/src/jobs/signal.rs",
         ],
     ),
     ("sqlparser", SQLPARSER),

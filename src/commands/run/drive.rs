@@ -189,6 +189,7 @@ fn watch(
             state.stop.store(true, Ordering::Release);
         }
         let mut found = String::new();
+        let mut numbers = serde_json::Map::new();
         if let Some(live) = &mut live {
             live.look(recording.len());
             let breaks = |level: Level| promised.iter().any(|promise| promise.implies(level));
@@ -197,6 +198,9 @@ fn watch(
                 state.stop.store(true, Ordering::Release);
             }
             let names: Vec<&str> = live.found().iter().map(|(_, kind)| *kind).collect();
+            let listed = live.found().iter();
+            let listed = listed.map(|(level, kind)| json!({"level": level.name(), "anomaly": kind}));
+            numbers.insert("found".to_string(), listed.collect());
             found = match names.first() {
                 Some(_) => format!(", seen: {}", names.join(", ")),
                 None => String::new(),
@@ -213,6 +217,16 @@ fn watch(
         progress.stage(&format!(
             "running: {committed} committed, {rate:.0}/s, {share:.1} % aborted, {faults} faults{found}"
         ));
+        let indeterminate = count(&state.counters.indeterminate);
+        for (name, value) in [
+            ("committed", committed),
+            ("aborted", aborted),
+            ("indeterminate", indeterminate),
+            ("faults", faults),
+        ] {
+            numbers.insert(name.to_string(), value.into());
+        }
+        progress.numbers(numbers);
         std::thread::sleep(Duration::from_millis(50));
     }
 }

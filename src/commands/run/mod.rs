@@ -60,7 +60,7 @@ fn run_one(args: &RunArgs) -> Result<Exit, Failure> {
     // A misspelt name is better refused before servers start than after.
     drive::workload(&args.load, &args.workload, 0)?;
     let is_network = |fault: &FaultArg| matches!(fault, FaultArg::Partition | FaultArg::Slow);
-    let progress = Progress::start();
+    let progress = Progress::start_for(args.progress_json);
     progress.stage("starting");
     let start = Start {
         settings: &args.load.settings,
