@@ -1,6 +1,7 @@
 //! The arguments of every command.
 
 use crate::model_args::ModelArgs;
+use crate::program_args::ProgramArgs;
 use crate::run_args::{MatrixArgs, RunArgs};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use history::format::Format;
@@ -74,8 +75,12 @@ pub enum Command {
     Model(Box<ModelArgs>),
     /// Serve a local page: the runs and histories of a directory, to check, open and compare
     Serve(ServeArgs),
+    /// Find the anomalies in the transactions of an application: SQL, Java, logs
+    Program(Box<ProgramArgs>),
     /// Check files the way elle-cli does: its options, one line a file, its exit codes
     ElleCli(RawArgs),
+    /// Tell what an anomaly is: the smallest example, why it matters, what prevents it
+    Explain(ExplainArgs),
     /// List the levels: names, axioms, what each implies
     Levels(LevelsArgs),
     /// Print what a shell needs to complete command lines of isolde
@@ -99,7 +104,7 @@ pub struct ReadArgs {
 #[derive(Args)]
 pub struct CheckArgs {
     /// History files; '-' is standard input, a directory is a run of Jepsen or holds Cobra logs
-    #[arg(required = true, value_name = "FILE")]
+    #[arg(required_unless_present = "explain", value_name = "FILE")]
     pub files: Vec<String>,
     /// A level to check (repeatable); all that can be decided if not given
     #[arg(short, long = "level", value_name = "LEVEL")]
@@ -120,6 +125,13 @@ pub struct CheckArgs {
     /// Write the evidence of every verdict to this file, for 'isolde certify'
     #[arg(long, value_name = "OUT")]
     pub certificate: Option<String>,
+    /// Write a page (index.html) about the verdicts and anomalies into this directory, and each
+    /// anomaly as SVG, DOT, Mermaid, LaTeX and JSON
+    #[arg(long, value_name = "DIR")]
+    pub report: Option<String>,
+    /// Tell what an anomaly is (repeatable), instead of checking anything
+    #[arg(long, value_name = "ANOMALY")]
+    pub explain: Vec<String>,
     /// Write the smallest part of the history that still violates the level to this file, in the
     /// format that its name tells
     #[arg(long, value_name = "OUT")]
@@ -139,6 +151,13 @@ pub struct CheckArgs {
     /// Tell the progress on standard error, as lines of JSON: for the page of 'serve'
     #[arg(long, hide = true)]
     pub progress_json: bool,
+}
+
+#[derive(Args)]
+pub struct ExplainArgs {
+    /// Anomalies, by name or by their labels in the literature (G2-item, P4); none lists them
+    #[arg(value_name = "ANOMALY")]
+    pub names: Vec<String>,
 }
 
 #[derive(Args)]

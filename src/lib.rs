@@ -72,6 +72,8 @@ mod output;
 #[cfg(feature = "cli")]
 mod places;
 #[cfg(feature = "cli")]
+mod program_args;
+#[cfg(feature = "cli")]
 mod progress;
 #[cfg(feature = "cli")]
 mod report;
@@ -122,6 +124,8 @@ pub fn main() -> ExitCode {
             commands::model::run(model, &models)
         }
         Command::Serve(serve) => commands::serve::run(serve),
+        Command::Program(program) => commands::program::run(program),
+        Command::Explain(explain) => commands::explain::run(explain),
         Command::Levels(levels) => commands::levels::run(levels),
         Command::Completions(args) => commands::shell::completions(args),
         Command::Man(args) => commands::shell::man(args),

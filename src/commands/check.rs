@@ -2,7 +2,7 @@
 
 use crate::args::CheckArgs;
 use crate::commands::collect::Collected;
-use crate::commands::convert;
+use crate::commands::{convert, explain};
 use crate::exit::{Exit, Failure};
 use crate::input::{self, LoadError};
 use crate::interrupt;
@@ -11,7 +11,7 @@ use crate::outcome;
 use crate::output;
 use crate::places;
 use crate::progress::Progress;
-use crate::report::Report;
+use crate::report::{Report, page};
 use crate::watchdog::{Dismissal, Watchdog};
 use checker::{Budget, Checked, Options};
 use history::format::Loaded;
@@ -21,6 +21,14 @@ use std::time::Instant;
 
 /// Checks every file; the exit code is that of the worst.
 pub fn run(args: &CheckArgs) -> Result<Exit, Failure> {
+    if !args.explain.is_empty() {
+        return explain::tell(&args.explain);
+    }
+    if args.report.is_some() && args.files.len() > 1 {
+        return Err(Failure(
+            "--report takes one history file at a time".to_string(),
+        ));
+    }
     if args.certificate.is_some() && args.files.len() > 1 {
         return Err(Failure(
             "--certificate takes one history file at a time".to_string(),
@@ -153,6 +161,13 @@ fn check_file(
         output::note(&format!("{file}: {text}"));
     }
     let exit = collected.print(&report, started.elapsed().as_secs_f64())?;
+    if let Some(directory) = &args.report {
+        let report = Report::new(file, loaded, &answers, args.levels.is_empty());
+        page::write(directory, &report, page::Extras::default())?;
+        output::note(&format!(
+            "{directory}/index.html has the verdicts and the anomalies"
+        ));
+    }
     if let Some(path) = &args.certificate {
         let results: Vec<LevelResult> =
             answers.iter().map(|answer| answer.result.clone()).collect();

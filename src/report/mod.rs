@@ -5,6 +5,8 @@ pub mod json;
 pub mod junit;
 pub mod model;
 pub mod model_json;
+pub mod page;
+pub mod program;
 pub mod sarif;
 pub mod text;
 

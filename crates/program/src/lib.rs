@@ -46,4 +46,7 @@ pub use schema::{Column, ColumnId, ForeignKey, Schema, Table, TableId, Type, bar
 pub use sources::{SourceFile, read_sources};
 pub use sql::{Arguments, DdlReader, Placeholder, Sql, read_sql, schema_of};
 pub use sqlfile::read_sql_file;
-pub use testcase::{scenario_from_json, scenario_to_json, value_to_json};
+pub use testcase::{
+    ShownStep, instance_name, instance_text, scenario_from_json, scenario_to_json, shown_steps,
+    value_to_json,
+};

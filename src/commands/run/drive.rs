@@ -199,7 +199,8 @@ fn watch(
             }
             let names: Vec<&str> = live.found().iter().map(|(_, kind)| *kind).collect();
             let listed = live.found().iter();
-            let listed = listed.map(|(level, kind)| json!({"level": level.name(), "anomaly": kind}));
+            let listed =
+                listed.map(|(level, kind)| json!({"level": level.name(), "anomaly": kind}));
             numbers.insert("found".to_string(), listed.collect());
             found = match names.first() {
                 Some(_) => format!(", seen: {}", names.join(", ")),

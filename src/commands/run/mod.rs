@@ -8,7 +8,7 @@ pub mod matrix;
 mod print;
 mod replay;
 mod sql;
-mod target;
+pub mod target;
 
 use crate::exit::{Exit, Failure};
 use crate::interrupt;

@@ -115,6 +115,11 @@ impl Target {
         })
     }
 
+    /// The URLs of the nodes.
+    pub fn urls(&self) -> &[String] {
+        &self.urls
+    }
+
     /// The URLs of the nodes without passwords, for recordings and reports.
     pub fn public_urls(&self) -> Vec<String> {
         let urls = self.urls.iter();

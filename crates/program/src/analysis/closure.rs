@@ -101,7 +101,7 @@ fn atomic(turns: &[Turn], sees: &mut [BTreeSet<usize>], level: StoreLevel) -> Op
         if (0..turns.len()).any(late) {
             return None;
         }
-        if before == sees.iter().map(BTreeSet::len).sum() {
+        if before == sees.iter().map(BTreeSet::len).sum::<usize>() {
             return Some(());
         }
     }

@@ -1,0 +1,322 @@
+//! `isolde program PATH…`: the anomalies of an application, each with a scenario that shows it.
+
+use super::directory::{self, Test};
+use super::play::{Outcome, Setup, Stage, in_process, scenario_json};
+use super::sources::{self, Sources};
+use super::{java, print_json, tell_notes};
+use crate::exit::{Exit, Failure};
+use crate::output;
+use crate::program_args::{AnalyseArgs, EdgeArg};
+use crate::progress::Progress;
+use crate::report::program::{edge_text, story, title};
+use program::analysis::{Analysis, Anomaly, Counts, Options, Watch, analyse_with};
+use program::{Bounds, EdgeKind, Program, StoreLevel, Transaction};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::time::{Duration, Instant};
+
+struct Watcher<'a>(&'a Progress);
+
+impl Watch for Watcher<'_> {
+    fn progress(&mut self, counts: &Counts) {
+        let (cycles, found) = (counts.cycles, counts.anomalies);
+        self.0
+            .stage(&format!("{cycles} cycles tried, {found} anomalies"));
+    }
+}
+
+/// Finds anomalies, plays them, writes them, tells them.
+pub fn run(args: &AnalyseArgs) -> Result<Exit, Failure> {
+    let read = sources::read(&args.source)?;
+    let program = &read.program;
+    let options = options(args, program)?;
+    let progress = Progress::start();
+    let started = Instant::now();
+    let analysis = analyse_with(program, &options, &mut Watcher(&progress));
+    let seconds = started.elapsed().as_secs_f64();
+    let played = play_all(args, &read, &analysis, &progress)?;
+    progress.finish();
+    let directories = write_all(args, &read, &analysis, &played)?;
+    let exit = match (analysis.anomalies.is_empty(), analysis.scope.decided) {
+        (false, _) => Exit::Violated,
+        (true, false) => Exit::Unknown,
+        (true, true) => Exit::Holds,
+    };
+    if args.print.json {
+        print_json(&json(program, &analysis, &played, seconds))?;
+        return Ok(exit);
+    }
+    tell_notes(program);
+    let mut out = text(args, program, &analysis, &played);
+    if let Some(root) = &args.out {
+        let _ = writeln!(
+            out,
+            "{directories} tests in {root}: each has a README.md and a run.sh"
+        );
+    }
+    let _ = writeln!(out, "{}", scope(&analysis, seconds));
+    output::print(&out)?;
+    Ok(exit)
+}
+
+fn options(args: &AnalyseArgs, program: &Program) -> Result<Options, Failure> {
+    let levels = match args.levels.is_empty() {
+        true => vec![StoreLevel::ReadCommitted, StoreLevel::Snapshot],
+        false => args.levels.clone(),
+    };
+    let mut mixed = None;
+    for (name, level) in &args.level_of {
+        let same = |txn: &Transaction| txn.name.eq_ignore_ascii_case(name);
+        let place = program.transactions.iter().position(same);
+        let place = place.ok_or_else(|| Failure(format!("no transaction is called '{name}'")))?;
+        let base = vec![levels[0]; program.transactions.len()];
+        mixed.get_or_insert(base)[place] = *level;
+    }
+    if mixed.is_some() && args.levels.len() != 1 {
+        return Err(Failure(
+            "--level-of needs exactly one --level: that of all other transactions".to_string(),
+        ));
+    }
+    let kind = |edge: &EdgeArg| match edge {
+        EdgeArg::Wr => EdgeKind::WriteRead,
+        EdgeArg::Rw => EdgeKind::ReadWrite,
+        EdgeArg::Ww => EdgeKind::WriteWrite,
+    };
+    Ok(Options {
+        levels,
+        mixed,
+        kinds: args.edges.iter().map(kind).collect(),
+        external: args.external,
+        length: usize::from(args.length),
+        instances: usize::from(args.instances),
+        partitions: usize::from(args.partitions),
+        bounds: Bounds {
+            iterations: u32::from(args.iterations),
+            ..Bounds::default()
+        },
+        time: args
+            .print
+            .timeout
+            .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()),
+        ..Options::default()
+    })
+}
+
+/// What came of each anomaly at each place, by position.
+fn play_all(
+    args: &AnalyseArgs,
+    read: &Sources,
+    analysis: &Analysis,
+    progress: &Progress,
+) -> Result<Vec<Vec<Outcome>>, Failure> {
+    let program = &read.program;
+    let mut played: Vec<Vec<Outcome>> = analysis.anomalies.iter().map(|_| Vec::new()).collect();
+    let instances = analysis.anomalies.iter().filter_map(Anomaly::scenario);
+    let instances = instances.map(|one| one.instances.len()).max();
+    let Some(instances) = instances else {
+        return Ok(played);
+    };
+    for place in &args.replay {
+        let mut stage = match place.as_str() {
+            "store" => None,
+            name => {
+                let java = java::application(&args.java, &read.files, None)?;
+                let setup = Setup {
+                    name,
+                    isolation: &args.isolation,
+                    java: java.as_ref(),
+                    instances,
+                    progress,
+                };
+                Some(Stage::open(program, &setup)?)
+            }
+        };
+        for (number, anomaly) in analysis.anomalies.iter().enumerate() {
+            progress.stage(&format!("playing anomaly {} on {place}", number + 1));
+            for witness in &anomaly.witnesses {
+                match &mut stage {
+                    None => played[number].push(in_process(program, &witness.scenario)?),
+                    Some(stage) => played[number].extend(stage.play(program, &witness.scenario)?),
+                }
+            }
+        }
+    }
+    Ok(played)
+}
+
+fn write_all(
+    args: &AnalyseArgs,
+    read: &Sources,
+    analysis: &Analysis,
+    played: &[Vec<Outcome>],
+) -> Result<usize, Failure> {
+    let Some(root) = &args.out else {
+        return Ok(0);
+    };
+    let mut written = 0;
+    for (anomaly, outcomes) in analysis.anomalies.iter().zip(played) {
+        for witness in &anomaly.witnesses {
+            written += 1;
+            let test = Test {
+                number: written,
+                program: &read.program,
+                files: &read.files,
+                anomaly,
+                witness,
+                outcomes,
+            };
+            directory::write(root, &test)?;
+        }
+    }
+    Ok(written)
+}
+
+fn level_names(anomaly: &Anomaly) -> String {
+    let names: Vec<&str> = anomaly.levels().iter().map(|level| level.name()).collect();
+    match names.is_empty() {
+        true => "the levels given".to_string(),
+        false => names.join(", "),
+    }
+}
+
+fn text(
+    args: &AnalyseArgs,
+    program: &Program,
+    analysis: &Analysis,
+    played: &[Vec<Outcome>],
+) -> String {
+    let mut out = String::new();
+    let mut told: BTreeMap<String, usize> = BTreeMap::new();
+    for (number, anomaly) in analysis.anomalies.iter().enumerate() {
+        let title = title(program, anomaly);
+        let again = told.entry(title.clone()).or_default();
+        *again += 1;
+        if *again > 1 && !args.all {
+            continue;
+        }
+        let levels = level_names(anomaly);
+        let _ = writeln!(out, "\x1b[1m{}. {title}\x1b[0m  (at {levels})", number + 1);
+        if let Some(scenario) = anomaly.scenario() {
+            out.push_str(&story(program, scenario, &anomaly.edges));
+        }
+        for outcome in &played[number] {
+            let _ = writeln!(out, "    {}", outcome.text());
+        }
+        out.push('\n');
+    }
+    out.push_str(&summary(args, analysis, played, &told));
+    out
+}
+
+fn summary(
+    args: &AnalyseArgs,
+    analysis: &Analysis,
+    played: &[Vec<Outcome>],
+    told: &BTreeMap<String, usize>,
+) -> String {
+    let mut out = String::new();
+    let count = analysis.anomalies.len();
+    if count == 0 {
+        return "No anomaly.\n".to_string();
+    }
+    let _ = writeln!(out, "{count} anomalies of {} kinds:", told.len());
+    for (title, count) in told {
+        let _ = writeln!(out, "  {count:>4} × {title}");
+    }
+    if !args.all && told.len() < count {
+        out.push_str("One of each is shown; --all shows all.\n");
+    }
+    let all: Vec<&Outcome> = played.iter().flatten().collect();
+    if !all.is_empty() {
+        let shown = all.iter().filter(|one| one.is_manifested()).count();
+        let surprises = all.iter().filter(|one| one.is_surprise()).count();
+        let _ = writeln!(
+            out,
+            "Played {} times: the anomaly showed in {shown}; {surprises} against the prediction.",
+            all.len()
+        );
+    }
+    out
+}
+
+/// Within what the answer is complete.
+fn scope(analysis: &Analysis, seconds: f64) -> String {
+    let scope = &analysis.scope;
+    let counts = &analysis.counts;
+    let kinds: Vec<&str> = scope.kinds.iter().map(|kind| kind.name()).collect();
+    let mut out = format!(
+        "Searched: cycles of up to {} edges ({}), {} transactions, {} iterations of a loop{}; {} \
+         cycles, {} of them impossible; {seconds:.2} s.",
+        scope.length,
+        kinds.join(", "),
+        scope.instances,
+        scope.iterations,
+        if scope.external {
+            ""
+        } else {
+            ", reads that matter to the database"
+        },
+        counts.cycles,
+        counts.infeasible,
+    );
+    if !scope.decided {
+        let _ = write!(
+            out,
+            " NOT all decided: {} undecided, {} not tried, {} with more paths than were tried.",
+            counts.undecided, counts.untried, counts.combinations_cut
+        );
+    }
+    if scope.paths_cut {
+        out.push_str(" NOT all paths: some transaction has too many.");
+    }
+    out
+}
+
+fn json(program: &Program, analysis: &Analysis, played: &[Vec<Outcome>], seconds: f64) -> Value {
+    let anomaly = |(number, anomaly): (usize, &Anomaly)| {
+        let names = anomaly
+            .transactions
+            .iter()
+            .map(|txn| program.transactions[*txn].name.clone());
+        let sites = anomaly.sites.iter().map(|site| site.place.to_string());
+        let edges = anomaly
+            .edges
+            .iter()
+            .filter(|edge| edge.kind != EdgeKind::Sibling);
+        json!({
+            "kind": anomaly.kind.to_string(),
+            "transactions": names.collect::<Vec<_>>(),
+            "internal": anomaly.internal,
+            "levels": anomaly.levels().iter().map(|level| level.name()).collect::<Vec<_>>(),
+            "places": sites.collect::<Vec<_>>(),
+            "cycle": edges.map(|edge| edge_text(program, edge)).collect::<Vec<_>>(),
+            "scenario": anomaly.scenario().map(|one| scenario_json(program, one, &played[number])),
+        })
+    };
+    let (scope, counts) = (&analysis.scope, &analysis.counts);
+    json!({
+        "isolde": env!("CARGO_PKG_VERSION"),
+        "anomalies": analysis.anomalies.iter().enumerate().map(anomaly).collect::<Vec<_>>(),
+        "groups": analysis.groups.len(),
+        "scope": {
+            "length": scope.length,
+            "instances": scope.instances,
+            "iterations": scope.iterations,
+            "edges": scope.kinds.iter().map(|kind| kind.name()).collect::<Vec<_>>(),
+            "external": scope.external,
+            "paths_cut": scope.paths_cut,
+            "decided": scope.decided,
+        },
+        "counts": {
+            "paths": counts.paths,
+            "cycles": counts.cycles,
+            "infeasible": counts.infeasible,
+            "undecided": counts.undecided,
+            "untried": counts.untried,
+            "candidates": counts.candidates,
+        },
+        "notes": program.notes.iter().map(|note| note.to_string()).collect::<Vec<_>>(),
+        "seconds": seconds,
+    })
+}

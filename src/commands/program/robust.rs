@@ -1,0 +1,311 @@
+//! `isolde program robust`: is it serializable although it runs at a weaker level, and if not, what
+//! makes it so?
+
+use super::{print_json, sources, tell_notes};
+use crate::exit::{Exit, Failure};
+use crate::output;
+use crate::program_args::RobustArgs;
+use crate::report::program::{edge_text, story};
+use program::robust::{
+    Counterexample, Level, Method, Relations, RobustOptions, Robustness, Safety, check, safe_at,
+    subsets,
+};
+use program::{Program, StoreLevel};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+/// Answers for each level.
+pub fn run(args: &RobustArgs) -> Result<Exit, Failure> {
+    let read = sources::read(&args.source)?;
+    let program = &read.program;
+    let options = RobustOptions {
+        relations: match args.no_foreign_keys {
+            true => Relations::SameRow,
+            false => Relations::Keys,
+        },
+        ..RobustOptions::default()
+    };
+    let asked = levels(args, program)?;
+    let answers: Vec<(String, Robustness)> = asked
+        .into_iter()
+        .map(|(name, levels)| (name, check(program, &levels, &options)))
+        .collect();
+    let exit = answers
+        .iter()
+        .map(|(_, a)| exit_of(a))
+        .fold(Exit::Holds, Exit::and);
+    let safety = args.advice.then(|| safe_at(program, &options));
+    if args.print.json {
+        let found = answers
+            .iter()
+            .map(|(level, answer)| answer_json(program, level, answer));
+        let mut json = json!({
+            "isolde": env!("CARGO_PKG_VERSION"),
+            "transactions": names(program, 0..program.transactions.len()),
+            "answers": found.collect::<Vec<_>>(),
+        });
+        if args.subsets {
+            json["subsets"] = subsets_json(program, args, &options);
+        }
+        if let Some(safety) = &safety {
+            json["advice"] = advice_json(program, safety);
+        }
+        print_json(&json)?;
+        return Ok(exit);
+    }
+    tell_notes(program);
+    let mut out = String::new();
+    for (level, answer) in &answers {
+        out.push_str(&answer_text(program, level, answer));
+    }
+    if args.subsets {
+        out.push_str(&subsets_text(program, args, &options));
+    }
+    if let Some(safety) = &safety {
+        out.push_str(&advice_text(program, safety));
+    } else if exit != Exit::Holds {
+        out.push_str("--advice tells what to change.\n");
+    }
+    output::print(&out)?;
+    Ok(exit)
+}
+
+fn exit_of(answer: &Robustness) -> Exit {
+    match answer {
+        Robustness::Robust(_) => Exit::Holds,
+        Robustness::NotRobust(_) => Exit::Violated,
+        Robustness::Unproved(_) => Exit::Unknown,
+    }
+}
+
+fn level(level: StoreLevel) -> Result<Level, Failure> {
+    let known = Level::ALL.into_iter().find(|known| known.store() == level);
+    known.ok_or_else(|| {
+        Failure(format!(
+            "robustness is about read-committed, snapshot-isolation and serializable, not {}",
+            level.name()
+        ))
+    })
+}
+
+/// What is asked: a name, and a level for each transaction.
+fn levels(args: &RobustArgs, program: &Program) -> Result<Vec<(String, Vec<Level>)>, Failure> {
+    let bases = match args.levels.as_slice() {
+        [] => vec![Level::ReadCommitted, Level::Snapshot],
+        given => given
+            .iter()
+            .map(|one| level(*one))
+            .collect::<Result<_, _>>()?,
+    };
+    let mut own: Vec<(usize, Level)> = Vec::new();
+    for (name, given) in &args.level_of {
+        let same = |txn: &program::Transaction| txn.name.eq_ignore_ascii_case(name);
+        let place = program.transactions.iter().position(same);
+        let place = place.ok_or_else(|| Failure(format!("no transaction is called '{name}'")))?;
+        own.push((place, level(*given)?));
+    }
+    let ask = |base: &Level| {
+        let mut all = vec![*base; program.transactions.len()];
+        let mut name = base.name().to_string();
+        for (place, level) in &own {
+            all[*place] = *level;
+            let _ = write!(name, ", {} at {level}", program.transactions[*place].name);
+        }
+        (name, all)
+    };
+    Ok(bases.iter().map(ask).collect())
+}
+
+fn names(program: &Program, all: impl IntoIterator<Item = usize>) -> Vec<String> {
+    let name = |at: usize| program.transactions[at].name.clone();
+    all.into_iter().map(name).collect()
+}
+
+fn answer_text(program: &Program, level: &str, answer: &Robustness) -> String {
+    let mut out = String::new();
+    match answer {
+        Robustness::Robust(proof) => {
+            let _ = writeln!(
+                out,
+                "\x1b[32mROBUST\x1b[0m      at {level}: every run is serializable"
+            );
+            let _ = match proof.method {
+                Method::Definition => writeln!(out, "  that is what the level means"),
+                Method::Templates => writeln!(
+                    out,
+                    "  proved for any number of runs: no split run of {} paths has a cycle",
+                    proof.paths
+                ),
+                Method::Programs => writeln!(
+                    out,
+                    "  proved for any number of runs: {} dependencies between {} paths, {} of them \
+                     against the order of commits, make no dangerous cycle",
+                    proof.edges, proof.paths, proof.counterflow
+                ),
+            };
+            for assumption in &proof.assumptions {
+                let _ = writeln!(out, "  given that {assumption}");
+            }
+        }
+        Robustness::NotRobust(found) => {
+            let _ = writeln!(
+                out,
+                "\x1b[31mNOT ROBUST\x1b[0m  at {level}: {}",
+                who(program, found)
+            );
+            match &found.scenario {
+                Some(scenario) => out.push_str(&story(program, scenario, &found.edges)),
+                None => out.push_str(&edges_text(program, found)),
+            }
+        }
+        Robustness::Unproved(doubt) => {
+            let _ = writeln!(
+                out,
+                "\x1b[33mNOT PROVED\x1b[0m  at {level}: {}",
+                doubt.reason
+            );
+            if let Some(found) = &doubt.suspect {
+                let _ = writeln!(out, "  the cycle in the way: {}", who(program, found));
+                out.push_str(&edges_text(program, found));
+            }
+        }
+    }
+    out.push('\n');
+    out
+}
+
+fn who(program: &Program, found: &Counterexample) -> String {
+    names(program, found.instances.iter().map(|one| one.transaction)).join(" / ")
+}
+
+fn edges_text(program: &Program, found: &Counterexample) -> String {
+    let lines = found
+        .edges
+        .iter()
+        .map(|edge| format!("    {}\n", edge_text(program, edge)));
+    lines.collect()
+}
+
+fn answer_json(program: &Program, level: &str, answer: &Robustness) -> Value {
+    let mut json = json!({ "level": level });
+    match answer {
+        Robustness::Robust(proof) => {
+            json["answer"] = "robust".into();
+            json["paths"] = proof.paths.into();
+            json["assumptions"] = proof.assumptions.clone().into();
+        }
+        Robustness::NotRobust(_) => json["answer"] = "not robust".into(),
+        Robustness::Unproved(doubt) => {
+            json["answer"] = "not proved".into();
+            json["reason"] = doubt.reason.clone().into();
+        }
+    }
+    if let Some(found) = answer.counterexample() {
+        let cycle = found.edges.iter().map(|edge| edge_text(program, edge));
+        json["transactions"] = names(program, found.instances.iter().map(|i| i.transaction)).into();
+        json["cycle"] = cycle.collect();
+        if let Some(scenario) = &found.scenario {
+            json["scenario"] = program::scenario_to_json(program, scenario);
+        }
+    }
+    json
+}
+
+/// The levels about whose subsets is asked: those that all transactions share.
+fn shared_levels(args: &RobustArgs) -> Vec<Level> {
+    let given: Vec<Level> = args
+        .levels
+        .iter()
+        .filter_map(|one| level(*one).ok())
+        .collect();
+    match given.is_empty() {
+        true => vec![Level::ReadCommitted, Level::Snapshot],
+        false => given,
+    }
+}
+
+fn subsets_text(program: &Program, args: &RobustArgs, options: &RobustOptions) -> String {
+    let mut out = String::new();
+    let set =
+        |set: &BTreeSet<usize>| format!("{{{}}}", names(program, set.iter().copied()).join(", "));
+    for level in shared_levels(args) {
+        let found = subsets(program, level, options);
+        let _ = writeln!(out, "Largest robust sets at {level}:");
+        for one in &found.maximal {
+            let _ = writeln!(out, "  {}", set(one));
+        }
+        let _ = writeln!(out, "Smallest sets that are not proved robust:");
+        for one in &found.minimal {
+            let _ = writeln!(out, "  {}", set(one));
+        }
+        out.push('\n');
+    }
+    out
+}
+
+fn subsets_json(program: &Program, args: &RobustArgs, options: &RobustOptions) -> Value {
+    let lists = |sets: &[BTreeSet<usize>]| -> Vec<Vec<String>> {
+        sets.iter()
+            .map(|set| names(program, set.iter().copied()))
+            .collect()
+    };
+    let one = |level: Level| {
+        let found = subsets(program, level, options);
+        json!({
+            "level": level.name(),
+            "robust": lists(&found.maximal),
+            "not_robust": lists(&found.minimal),
+        })
+    };
+    shared_levels(args).into_iter().map(one).collect()
+}
+
+fn advice_text(program: &Program, safety: &Safety) -> String {
+    let mut out = String::from("What to do, one of:\n");
+    let _ = writeln!(out, "- run everything at {}", safety.weakest());
+    if safety.levels.iter().any(|level| *level != safety.levels[0]) {
+        out.push_str("- give each transaction its own level (enough is):\n");
+        for (level, txn) in safety.levels.iter().zip(&program.transactions) {
+            let _ = writeln!(out, "    {:<20} {}", level.to_string(), txn.name);
+        }
+    }
+    for repair in safety
+        .repairs
+        .iter()
+        .filter(|repair| !repair.promotions.is_empty())
+    {
+        let _ = writeln!(out, "- run everything at {}, and change:", repair.level);
+        for change in &repair.promotions {
+            let name = &program.transactions[change.transaction].name;
+            let _ = writeln!(out, "    {} in {name}", change.place);
+            let _ = writeln!(out, "      {}", program::shorten(&change.before, 100));
+            let _ = writeln!(out, "      → {}", program::shorten(&change.after, 120));
+        }
+    }
+    out.push_str("Each of these was proved robust in turn.\n");
+    out
+}
+
+fn advice_json(program: &Program, safety: &Safety) -> Value {
+    let levels = safety.levels.iter().zip(&program.transactions);
+    let levels: Vec<Value> = levels
+        .map(|(level, txn)| json!({"transaction": txn.name, "level": level.name()}))
+        .collect();
+    let repairs: Vec<Value> = safety
+        .repairs
+        .iter()
+        .map(|repair| {
+            let changes = repair.promotions.iter().map(|change| {
+                json!({
+                    "transaction": program.transactions[change.transaction].name,
+                    "place": change.place.to_string(),
+                    "before": change.before,
+                    "after": change.after,
+                })
+            });
+            json!({"level": repair.level.name(), "changes": changes.collect::<Vec<_>>()})
+        })
+        .collect();
+    json!({"all_at": safety.weakest().name(), "each_at": levels, "repairs": repairs})
+}

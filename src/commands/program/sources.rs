@@ -1,0 +1,129 @@
+//! The files of an application: found, read, and understood as one program.
+
+use crate::exit::Failure;
+use crate::program_args::SourceArgs;
+use program::{Program, SourceFile, read_sources};
+use std::path::Path;
+
+/// Files beyond this many are refused: a directory was probably given by mistake.
+const FILES_MAX: usize = 5000;
+/// A file larger than this is refused, unless it is named.
+const FOUND_BYTES_MAX: u64 = 16 << 20;
+/// A file that is named may be a log, which may be large.
+const NAMED_BYTES_MAX: u64 = 1 << 30;
+
+/// A file and its text.
+pub struct Text {
+    /// The name, as given or found.
+    pub name: String,
+    /// What is in it.
+    pub text: String,
+}
+
+/// Everything that was given.
+pub struct Sources {
+    /// The files.
+    pub files: Vec<Text>,
+    /// The program they are.
+    pub program: Program,
+}
+
+/// Reads what the arguments name.
+pub fn read(args: &SourceArgs) -> Result<Sources, Failure> {
+    let mut files = Vec::new();
+    for path in args.schema.iter().chain(&args.paths) {
+        match Path::new(path).is_dir() {
+            true => read_directory(path, &mut files)?,
+            false => files.push(read_file(path, NAMED_BYTES_MAX)?),
+        }
+    }
+    let mut program = understand(&files)?;
+    keep(&mut program, &args.transactions)?;
+    Ok(Sources { files, program })
+}
+
+/// The program that these files are.
+pub fn understand(files: &[Text]) -> Result<Program, Failure> {
+    let views: Vec<SourceFile<'_>> = files
+        .iter()
+        .map(|file| SourceFile {
+            name: &file.name,
+            text: &file.text,
+        })
+        .collect();
+    read_sources(&views).map_err(|error| Failure(error.to_string()))
+}
+
+/// Leaves only the transactions of these names.
+fn keep(program: &mut Program, names: &[String]) -> Result<(), Failure> {
+    for name in names {
+        if program.transaction(name).is_none() {
+            let known = program.transactions.iter().map(|txn| txn.name.as_str());
+            let known: Vec<&str> = known.collect();
+            return Err(Failure(format!(
+                "no transaction is called '{name}'; there are {}",
+                known.join(", ")
+            )));
+        }
+    }
+    if !names.is_empty() {
+        let named = |name: &str| names.iter().any(|one| one.eq_ignore_ascii_case(name));
+        program.transactions.retain(|txn| named(&txn.name));
+    }
+    Ok(())
+}
+
+fn read_file(path: &str, bytes_max: u64) -> Result<Text, Failure> {
+    let failure = |problem: String| Failure::with(path, problem);
+    let size = std::fs::metadata(path).map_err(|e| failure(e.to_string()))?;
+    if size.len() > bytes_max {
+        return Err(failure(format!(
+            "larger than {} MB: not a source file",
+            bytes_max >> 20
+        )));
+    }
+    let bytes = std::fs::read(path).map_err(|e| failure(e.to_string()))?;
+    let text = String::from_utf8(bytes).map_err(|e| {
+        failure(format!(
+            "not a text: byte {} is not UTF-8",
+            e.utf8_error().valid_up_to()
+        ))
+    })?;
+    Ok(Text {
+        name: path.to_string(),
+        text,
+    })
+}
+
+/// The sources in a directory and below it, in the order of their names; without links.
+fn read_directory(path: &str, files: &mut Vec<Text>) -> Result<(), Failure> {
+    let before = files.len();
+    let mut waiting = vec![Path::new(path).to_path_buf()];
+    while let Some(directory) = waiting.pop() {
+        let named = directory.display().to_string();
+        let failure = |e: std::io::Error| Failure::with(&named, e);
+        let entries = std::fs::read_dir(&directory).map_err(failure)?;
+        let mut entries: Vec<_> = entries.collect::<Result<_, _>>().map_err(failure)?;
+        entries.sort_by_key(std::fs::DirEntry::file_name);
+        for entry in entries {
+            let kind = entry.file_type().map_err(failure)?;
+            let path = entry.path();
+            let ending = path.extension().and_then(|ending| ending.to_str());
+            match ending.map(str::to_ascii_lowercase).as_deref() {
+                _ if kind.is_dir() => waiting.push(path),
+                Some("java" | "sql") if kind.is_file() => {
+                    files.push(read_file(&path.display().to_string(), FOUND_BYTES_MAX)?);
+                }
+                _ => {}
+            }
+            if files.len() > FILES_MAX {
+                let problem = format!("more than {FILES_MAX} files; name a smaller directory");
+                return Err(Failure::with(&named, problem));
+            }
+        }
+    }
+    match files.len() == before {
+        true => Err(Failure::with(path, "no .java and no .sql files in it")),
+        false => Ok(()),
+    }
+}

@@ -1,0 +1,132 @@
+//! Anomalies of programs, in words.
+
+use program::analysis::Anomaly;
+use program::{
+    Edge, EdgeKind, How, Judgement, Play, Program, Scenario, ShownStep, StoredRow, instance_name,
+    instance_text, judge, play, shorten, shown_steps,
+};
+use std::fmt::Write;
+
+/// How wide a statement is shown.
+const SQL_WIDTH: usize = 76;
+
+/// The first line about an anomaly: its name and its transactions.
+pub fn title(program: &Program, anomaly: &Anomaly) -> String {
+    let names: Vec<&str> = anomaly
+        .transactions
+        .iter()
+        .map(|txn| program.transactions[*txn].name.as_str())
+        .collect();
+    format!("{}: {}", anomaly.kind, names.join(" / "))
+}
+
+/// A scenario as it is played, with the cycle that it shows.
+pub fn story(program: &Program, scenario: &Scenario, edges: &[Edge]) -> String {
+    match play(program, scenario, How::Given) {
+        Ok(played) => told(program, scenario, edges, &played),
+        Err(error) => format!("    it cannot be played: {error}\n"),
+    }
+}
+
+fn told(program: &Program, scenario: &Scenario, edges: &[Edge], played: &Play) -> String {
+    let mut out = String::new();
+    for (number, instance) in scenario.instances.iter().enumerate() {
+        let name = instance_name(number);
+        let _ = writeln!(out, "    {name} is {}", instance_text(program, instance));
+    }
+    let _ = writeln!(out, "    before: {}", rows_text(program, &scenario.rows));
+    for step in shown_steps(program, scenario, played) {
+        if step.statement.is_some() || step.text != "begin" {
+            out.push_str(&step_text(&step));
+        }
+    }
+    let _ = writeln!(out, "    after:  {}", rows_text(program, &played.rows));
+    for edge in edges.iter().filter(|edge| edge.kind != EdgeKind::Sibling) {
+        let _ = writeln!(out, "    {}", edge_text(program, edge));
+    }
+    let verdict = match judge(program, scenario, played) {
+        Ok(Judgement::NotSerializable) => {
+            "    No serial order of these gives the same results and rows.\n".to_string()
+        }
+        Ok(Judgement::Serializable { order }) => {
+            let order: Vec<String> = order.into_iter().map(instance_name).collect();
+            format!("    The same as {}.\n", order.join(", then "))
+        }
+        Err(error) => format!("    Not judged: {error}\n"),
+    };
+    out.push_str(&verdict);
+    out
+}
+
+/// One step on a line or two.
+pub fn step_text(step: &ShownStep) -> String {
+    let name = instance_name(step.instance);
+    let waited = if step.waited {
+        "  (waited for a lock)"
+    } else {
+        ""
+    };
+    let mut out = format!("      {name}  {}{waited}\n", shorten(&step.text, SQL_WIDTH));
+    let place = step
+        .place
+        .as_ref()
+        .map(|place| format!("{}:{}", place.file, place.line));
+    if let (Some(place), Some(result)) = (place, &step.result) {
+        let _ = writeln!(
+            out,
+            "          → {}   [{place}]",
+            shorten(result, SQL_WIDTH)
+        );
+    }
+    out
+}
+
+/// Why one comes before the other.
+pub fn edge_text(program: &Program, edge: &Edge) -> String {
+    let (from, to) = (
+        instance_name(edge.from.instance),
+        instance_name(edge.to.instance),
+    );
+    let table = edge.table.map(|id| program.schema.table(id));
+    let name = table.map_or("?", |table| table.name.as_str());
+    let columns: Vec<&str> = table
+        .map(|table| {
+            edge.columns
+                .iter()
+                .map(|id| table.column_name(*id))
+                .collect()
+        })
+        .unwrap_or_default();
+    let what = match columns.is_empty() {
+        true => format!("a row of {name}"),
+        false => format!("{name}.{}", columns.join(",")),
+    };
+    let why = match edge.kind {
+        EdgeKind::WriteRead => "read what it wrote",
+        EdgeKind::ReadWrite => "overwrote what it read",
+        EdgeKind::WriteWrite => "overwrote what it wrote",
+        EdgeKind::Sibling => "is the same transaction",
+    };
+    format!("{from} before {to}: {to} {why} ({what})")
+}
+
+/// Rows on one line: `account(1, 'a', 100), …`.
+pub fn rows_text(program: &Program, rows: &[StoredRow]) -> String {
+    if rows.is_empty() {
+        return "no rows".to_string();
+    }
+    let one = |row: &StoredRow| {
+        let values: Vec<String> = row
+            .values
+            .iter()
+            .map(|v| shorten(&v.to_string(), 20))
+            .collect();
+        format!(
+            "{}({})",
+            program.schema.table_name(row.table),
+            values.join(", ")
+        )
+    };
+    let all: Vec<String> = rows.iter().map(one).collect();
+    shorten(&all.join("  "), 400)
+}
