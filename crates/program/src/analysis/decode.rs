@@ -6,7 +6,7 @@ use super::encode::{Encoder, Symbol};
 use crate::expr::Value;
 use crate::ir::Program;
 use crate::scenario::{Instance, Scenario, StoredRow};
-use crate::schema::{Column, ColumnId, ForeignKey, Table, Type};
+use crate::schema::{ColumnId, ForeignKey, Table, Type};
 use rustc_hash::FxHashMap;
 
 /// The most rows that are added because others refer to them.
@@ -146,7 +146,9 @@ impl Decoder<'_> {
             };
             let at = rows.iter().position(same).unwrap_or_else(|| {
                 let number = rows.len() as i64;
-                let filled = table.columns.iter().map(|column| filler(column, number));
+                let filled = table
+                    .column_ids()
+                    .map(|column| filler(table, column, number));
                 rows.push(StoredRow {
                     table: name.table,
                     values: filled.collect(),
@@ -200,7 +202,9 @@ fn add_parent(table: &Table, foreign: &ForeignKey, child: &StoredRow, rows: &mut
         return;
     }
     let number = rows.len() as i64;
-    let filled = table.columns.iter().map(|column| filler(column, number));
+    let filled = table
+        .column_ids()
+        .map(|column| filler(table, column, number));
     let mut values: Vec<Value> = filled.collect();
     for (column, referred) in pairs() {
         values[referred.index()] = child.values[column.index()].clone();
@@ -211,12 +215,15 @@ fn add_parent(table: &Table, foreign: &ForeignKey, child: &StoredRow, rows: &mut
     });
 }
 
-/// A value for a cell that nobody looks at.
-fn filler(column: &Column, row: i64) -> Value {
-    if column.nullable {
+/// A value for a cell that nobody looks at. Not NULL, which is contagious, but for what would need
+/// another row to refer to.
+fn filler(table: &Table, column: ColumnId, row: i64) -> Value {
+    let refers = |foreign: &ForeignKey| foreign.columns.contains(&column);
+    let declared = &table.columns[column.index()];
+    if declared.nullable && table.foreign_keys.iter().any(refers) {
         return Value::Null;
     }
-    match column.ty {
+    match declared.ty {
         Type::Boolean => Value::Boolean(false),
         Type::Real => Value::Real((UNUSED + row) as f64),
         Type::Text | Type::Binary => Value::Text(letters(UNUSED + row)),

@@ -6,6 +6,7 @@
 
 use super::{Counterexample, Level, SplitInstance};
 use crate::analysis::{Candidate, Infeasible, Run, witness};
+use crate::execute::{How, Judgement, judge, play};
 use crate::ir::{Action, Lock, Program, Statement};
 use crate::paths::Path;
 use crate::scenario::{Point, Scenario};
@@ -28,15 +29,23 @@ pub(super) fn confirm(
             instance.path = path;
         }
         match witness(program, &candidate(&tried)) {
-            Ok(scenario) => {
+            Ok(scenario) if shows(program, &scenario) => {
                 *found = tried;
                 return Ok(scenario);
             }
+            Ok(_) => worst = Infeasible::Undecided,
             Err(Infeasible::Contradiction) => {}
             Err(other) => worst = other,
         }
     }
     Err(worst)
+}
+
+/// Whether no serial order does what the scenario does, when it is played.
+fn shows(program: &Program, scenario: &Scenario) -> bool {
+    let played = play(program, scenario, How::Given);
+    let judged = played.and_then(|played| judge(program, scenario, &played));
+    matches!(judged, Ok(Judgement::NotSerializable))
 }
 
 fn combinations(alike: &[Vec<Arc<Path>>]) -> Vec<Vec<Arc<Path>>> {
