@@ -201,7 +201,7 @@ impl Constraints {
     }
 
     /// All formulas, those inside others first.
-    pub fn nodes(&self) -> impl Iterator<Item = (Formula, &Node)> {
+    pub fn nodes(&self) -> impl ExactSizeIterator<Item = (Formula, &Node)> {
         let numbered = self.nodes.iter().enumerate();
         numbered.map(|(number, node)| (Formula(number as u32), node))
     }

@@ -12,6 +12,7 @@
 
 use super::assign::{Numbers, assign, narrow};
 use super::constraint::{Constraints, Formula, Linear, Node, Variable};
+use rustc_hash::FxHashSet;
 
 /// The answer.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,6 +31,8 @@ pub fn solve(constraints: &Constraints, splits_max: u32) -> Outcome {
         constraints,
         known: vec![None; constraints.variables.len()],
         active: vec![false; constraints.variables.len()],
+        decided: vec![None; constraints.nodes().len()],
+        apart: FxHashSet::default(),
         trail: Vec::new(),
         numbers: Numbers::default(),
         waiting: Vec::new(),
@@ -52,6 +55,7 @@ enum Item {
 enum Change {
     Known(Variable),
     Active(Variable),
+    Decided(Formula),
 }
 
 /// Where a split was made, and what is left to try.
@@ -68,6 +72,10 @@ struct Solver<'a> {
     constraints: &'a Constraints,
     known: Vec<Option<Linear>>,
     active: Vec<bool>,
+    /// Whether a formula is known to hold, or not to: stays so until it is undone.
+    decided: Vec<Option<bool>>,
+    /// The terms that are not 0, with everything known put in.
+    apart: FxHashSet<Linear>,
     trail: Vec<Change>,
     numbers: Numbers,
     waiting: Vec<Item>,
@@ -131,10 +139,28 @@ impl Solver<'_> {
             match change {
                 Change::Known(variable) => self.known[variable.0 as usize] = None,
                 Change::Active(variable) => self.active[variable.0 as usize] = false,
+                Change::Decided(formula) => self.decided[formula.number() as usize] = None,
             }
         }
         self.numbers.at_most.truncate(at_most);
         self.numbers.distinct.truncate(distinct);
+        self.put_apart();
+    }
+
+    /// Puts everything known into the terms that are not 0; whether one of them is.
+    fn put_apart(&mut self) -> bool {
+        let mut apart = std::mem::take(&mut self.apart);
+        apart.clear();
+        let mut fails = false;
+        for term in &self.numbers.distinct {
+            let term = self.normal(term);
+            match term.known() {
+                Some(value) => fails |= value == 0,
+                None => drop(apart.insert(positive(term))),
+            }
+        }
+        self.apart = apart;
+        fails
     }
 
     /// The term with everything known put in.
@@ -154,8 +180,13 @@ impl Solver<'_> {
     }
 
     /// Whether a formula is known to hold, or not to.
-    fn holds(&self, formula: Formula) -> Option<bool> {
-        match self.constraints.node(formula) {
+    fn holds(&mut self, formula: Formula) -> Option<bool> {
+        let at = formula.number() as usize;
+        if self.decided[at].is_some() {
+            return self.decided[at];
+        }
+        let constraints = self.constraints;
+        let holds = match constraints.node(formula) {
             Node::True => Some(true),
             Node::False => Some(false),
             Node::Not(inner) => self.holds(*inner).map(|holds| !holds),
@@ -163,7 +194,7 @@ impl Solver<'_> {
                 let term = self.normal(term);
                 match term.known() {
                     Some(value) => Some(value == 0),
-                    None => self.is_distinct(&term).then_some(false),
+                    None => self.apart.contains(&positive(term)).then_some(false),
                 }
             }
             Node::AtMostZero(term) => {
@@ -175,20 +206,16 @@ impl Solver<'_> {
             }
             Node::And(all) => self.all_hold(all, true),
             Node::Or(all) => self.all_hold(all, false).map(|none| !none),
+        };
+        if holds.is_some() {
+            self.decided[at] = holds;
+            self.trail.push(Change::Decided(formula));
         }
-    }
-
-    /// Whether the term is said not to be 0.
-    fn is_distinct(&self, term: &Linear) -> bool {
-        let opposite = term.times(-1);
-        self.numbers.distinct.iter().any(|known| {
-            let known = self.normal(known);
-            known == *term || known == opposite
-        })
+        holds
     }
 
     /// Whether each of them is as wanted.
-    fn all_hold(&self, all: &[Formula], wanted: bool) -> Option<bool> {
+    fn all_hold(&mut self, all: &[Formula], wanted: bool) -> Option<bool> {
         let mut open = false;
         for formula in all {
             match self.holds(*formula) {
@@ -202,7 +229,6 @@ impl Solver<'_> {
 
     fn propagate(&mut self) -> Result<(), Conflict> {
         loop {
-            let before = self.trail.len();
             let mut kept = Vec::new();
             let mut next = 0;
             let mut moved = false;
@@ -220,7 +246,7 @@ impl Solver<'_> {
             }
             self.waiting = kept;
             self.check_numbers()?;
-            if before == self.trail.len() && !moved {
+            if !moved {
                 return Ok(());
             }
         }
@@ -296,6 +322,7 @@ impl Solver<'_> {
                     _ => Ok(false),
                 };
             }
+            self.apart.insert(positive(term.clone()));
             self.numbers.distinct.push(term);
             return Ok(false);
         }
@@ -398,15 +425,14 @@ impl Solver<'_> {
         self.use_zero(&term, true)
     }
 
-    fn check_numbers(&self) -> Result<(), Conflict> {
-        let normal = |term: &Linear| self.normal(term);
-        let distinct = self.numbers.distinct.iter().map(normal);
-        if distinct.into_iter().any(|term| term.known() == Some(0)) {
+    fn check_numbers(&mut self) -> Result<(), Conflict> {
+        if self.put_apart() {
             return Err(Conflict);
         }
         if self.numbers.at_most.is_empty() {
             return Ok(());
         }
+        let normal = |term: &Linear| self.normal(term);
         let at_most: Vec<Linear> = self.numbers.at_most.iter().map(normal).collect();
         match narrow(&at_most, self.constraints) {
             Some(_) => Ok(()),
@@ -415,41 +441,43 @@ impl Solver<'_> {
     }
 
     /// What to split, and how.
-    fn choose(&self) -> Option<(usize, Vec<(Formula, bool)>)> {
-        let definitions = self.waiting.iter().enumerate().rev();
-        let mut first = definitions.filter(|(_, item)| matches!(item, Item::Definition(_)));
-        let (at, item) = first
-            .next()
-            .or(self.waiting.first().map(|item| (0, item)))?;
-        let options = match item {
+    fn choose(&mut self) -> Option<(usize, Vec<(Formula, bool)>)> {
+        let constraints = self.constraints;
+        let defined = |item: &Item| matches!(item, Item::Definition(_));
+        let at = self.waiting.iter().rposition(defined).unwrap_or(0);
+        let options = match *self.waiting.get(at)? {
             Item::Definition(variable) => {
-                let definition = &self.constraints.variables[variable.0 as usize].definition;
-                let cases = definition.iter().flat_map(|all| &all.cases);
-                let mut conditions = cases.map(|(condition, _)| *condition);
-                let open = conditions.find(|condition| self.holds(*condition).is_none())?;
-                let atom = self.open_atom(open);
+                let definition = &constraints.variables[variable.0 as usize].definition;
+                let mut cases = definition.iter().flat_map(|all| &all.cases);
+                let (open, _) = cases.find(|(condition, _)| self.holds(*condition).is_none())?;
+                let atom = self.open_atom(*open);
                 vec![(atom, true), (atom, false)]
             }
             Item::Formula(formula, sign) => {
-                let (Node::And(all) | Node::Or(all)) = self.constraints.node(*formula) else {
+                let (Node::And(all) | Node::Or(all)) = constraints.node(formula) else {
                     return None;
                 };
-                let open = all.iter().filter(|inner| self.holds(**inner).is_none());
-                open.map(|inner| (*inner, *sign)).collect()
+                let mut open = Vec::new();
+                for inner in all {
+                    if self.holds(*inner).is_none() {
+                        open.push((*inner, sign));
+                    }
+                }
+                open
             }
         };
         Some((at, options))
     }
 
     /// An undecided comparison inside an undecided formula.
-    fn open_atom(&self, formula: Formula) -> Formula {
+    fn open_atom(&mut self, formula: Formula) -> Formula {
+        let constraints = self.constraints;
         let mut formula = formula;
         loop {
-            let inner = match self.constraints.node(formula) {
+            let inner = match constraints.node(formula) {
                 Node::Not(inner) => Some(*inner),
                 Node::And(all) | Node::Or(all) => {
-                    let mut open = all.iter().filter(|one| self.holds(**one).is_none());
-                    open.next().copied()
+                    all.iter().copied().find(|one| self.holds(*one).is_none())
                 }
                 _ => None,
             };
@@ -488,6 +516,14 @@ impl Solver<'_> {
         let mut required = self.constraints.required.iter();
         let all = required.all(|formula| self.constraints.is(*formula, &values));
         all.then_some(values)
+    }
+}
+
+/// The term or its opposite, whichever begins with a positive factor.
+fn positive(term: Linear) -> Linear {
+    match term.terms.first() {
+        Some((_, factor)) if *factor < 0 => term.times(-1),
+        _ => term,
     }
 }
 

@@ -2,8 +2,9 @@
 
 use super::super::constraint::{Constraints, Formula, Linear};
 use super::{Encoder, Here, Symbol, Tuple, View};
+use crate::access::Reach;
 use crate::expr::{Aggregate, Condition, Expr, Value};
-use crate::ir::{Action, Role, Statement};
+use crate::ir::{Action, Part, Role, Statement};
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
@@ -84,7 +85,7 @@ impl Encoder<'_> {
     fn join(&mut self, instance: usize, position: usize, view: &View) -> Vec<Tuple> {
         let statement = self.statement(instance, position);
         let asked = asked(statement);
-        let searched = |part: &&crate::ir::Part| !matches!(part.action, Action::Insert(_));
+        let searched = |part: &&Part| !matches!(part.action, Action::Insert(_));
         let mut conjuncts: Vec<(&Condition, BTreeSet<usize>)> = Vec::new();
         for part in statement.parts.iter().filter(searched) {
             if asked.contains(&(part.id.0 as usize)) {
@@ -222,7 +223,7 @@ impl Encoder<'_> {
         if row == 0 {
             return self.constraints.or(tuples.iter().map(|tuple| tuple.when));
         }
-        if tuples.len() <= row as usize {
+        if tuples.len() <= row as usize || self.one_at_most(instance, position) {
             return Constraints::FALSE;
         }
         let count = self.count(&tuples);
@@ -316,6 +317,16 @@ impl Encoder<'_> {
         symbol
     }
 
+    /// Whether keys allow one row of a result at most.
+    fn one_at_most(&self, instance: usize, position: usize) -> bool {
+        let parts = &self.statement(instance, position).parts;
+        let one = |part: &Part| {
+            let reach = part.reach(&self.program.schema);
+            matches!(reach, Reach::Key(_) | Reach::Unique(_))
+        };
+        parts.iter().all(one)
+    }
+
     /// That a tuple is the row of that position.
     fn is_nth(
         &mut self,
@@ -326,7 +337,7 @@ impl Encoder<'_> {
         row: u32,
         view: &View,
     ) -> Formula {
-        if tuples.len() == 1 {
+        if tuples.len() == 1 || self.one_at_most(instance, position) {
             return if row == 0 {
                 tuples[at].when
             } else {
