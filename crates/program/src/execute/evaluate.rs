@@ -158,28 +158,32 @@ fn truth_of(scope: &dyn Scope, condition: &Condition, depth: usize) -> Truth {
         Condition::Exists(_) | Condition::HasRow { .. } | Condition::Unknown { .. } => {
             scope.test(condition)
         }
-        Condition::And(all) => {
-            let mut found = Some(true);
-            for one in all {
-                found = both(found, truth_of(scope, one, depth)?);
-                if found == Some(false) {
-                    break;
-                }
-            }
-            Ok(found)
-        }
-        Condition::Or(all) => {
-            let mut found = Some(false);
-            for one in all {
-                found = either(found, truth_of(scope, one, depth)?);
-                if found == Some(true) {
-                    break;
-                }
-            }
-            Ok(found)
-        }
+        Condition::And(all) => all_hold(scope, all, depth),
+        Condition::Or(all) => one_holds(scope, all, depth),
         Condition::Not(inner) => Ok(truth_of(scope, inner, depth)?.map(|truth| !truth)),
     }
+}
+
+fn all_hold(scope: &dyn Scope, all: &[Condition], depth: usize) -> Truth {
+    let mut found = Some(true);
+    for one in all {
+        found = both(found, truth_of(scope, one, depth)?);
+        if found == Some(false) {
+            break;
+        }
+    }
+    Ok(found)
+}
+
+fn one_holds(scope: &dyn Scope, all: &[Condition], depth: usize) -> Truth {
+    let mut found = Some(false);
+    for one in all {
+        found = either(found, truth_of(scope, one, depth)?);
+        if found == Some(true) {
+            break;
+        }
+    }
+    Ok(found)
 }
 
 /// Two values, each of the type of the other where its own is not known.
