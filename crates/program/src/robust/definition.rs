@@ -4,7 +4,7 @@
 use super::Level;
 use super::counters::Numbered;
 use super::cycles::{CycleKind, Search};
-use super::edges::{Graph, Relations};
+use super::edges::{Graph, Relations, kinds};
 use super::facts::Facts;
 use super::same::Same;
 use super::templates::{self, Split};
@@ -198,6 +198,12 @@ impl Random {
 
 const NAMES: TableId = TableId(9);
 
+/// How many random sets are tried; each is its own seed.
+const SEEDS: u64 = 200;
+
+/// The most accesses of three instances that are interleaved.
+const STEPS_MAX: usize = 6;
+
 fn columns(random: &mut Random, empty: bool) -> ColumnSet {
     let mut found = BTreeSet::new();
     match random.below(if empty { 4 } else { 3 }) {
@@ -295,6 +301,19 @@ fn instances(unit: &Unit, level: Level, function: Option<[usize; 2]>) -> Vec<Ins
     found
 }
 
+/// Whether all three conflict with one another, as in a cycle of three; and are not too long.
+fn may_be_cycle(all: &[Instance; 3]) -> bool {
+    let meet = |one: &Instance, two: &Instance| {
+        one.accesses.iter().any(|(a, row)| {
+            let mut others = two.accesses.iter();
+            others.any(|(b, other)| row == other && !kinds(a, b).is_empty())
+        })
+    };
+    let steps: usize = all.iter().map(|one| one.accesses.len()).sum();
+    let [one, two, three] = all;
+    steps <= STEPS_MAX && meet(one, two) && meet(two, three) && meet(three, one)
+}
+
 /// Whether two or three instances of the units have an anomaly.
 fn brute_force(units: &[Unit], levels: &[Level], related: bool) -> bool {
     let functions: Vec<Option<[usize; 2]>> = match related {
@@ -312,7 +331,8 @@ fn brute_force(units: &[Unit], levels: &[Level], related: bool) -> bool {
                 has_anomaly(&pair)
                     || (j..all.len()).any(|k| {
                         let [one, two] = pair.clone();
-                        has_anomaly(&[one, two, all[k].clone()])
+                        let three = [one, two, all[k].clone()];
+                        may_be_cycle(&three) && has_anomaly(&three)
                     })
             })
         })
@@ -387,10 +407,10 @@ fn cycle_of(units: &[Unit], levels: &[Option<Level>], kind: CycleKind) -> bool {
 #[test]
 fn both_methods_agree_with_the_definition() {
     let (mut robust, mut not, mut missed, mut long) = (0, 0, 0, 0);
-    for seed in 0..400_u64 {
+    for seed in 0..SEEDS {
         let mut random = Random(seed);
         let related = random.below(2) == 0;
-        let count = 1 + random.below(3);
+        let count = 1 + random.below(2);
         let units: Vec<Unit> = (0..count)
             .map(|at| random_unit(&mut random, at, related))
             .collect();
@@ -437,7 +457,7 @@ fn both_methods_agree_with_the_definition() {
             }
         }
     }
-    assert!(robust > 60 && not > 60, "{robust} robust, {not} not");
+    assert!(robust > 30 && not > 30, "{robust} robust, {not} not");
     assert!(
         missed * 2 < robust,
         "{missed} of {robust} not proved by the graph"
