@@ -80,6 +80,25 @@ struct Node {
     parent: Option<usize>,
 }
 
+/// How a transaction is entered: by which access, and which of its values are T1's or new.
+#[derive(Clone, Debug, Default)]
+struct Entry {
+    unit: usize,
+    access: usize,
+    /// Values of T1 and the equal ones of the unit.
+    joins: Vec<(usize, usize)>,
+    /// Values of the unit that are new, and their numbers.
+    news: Vec<(usize, usize)>,
+    parent: Option<usize>,
+}
+
+/// What has been found on the way.
+#[derive(Default)]
+struct Reached {
+    nodes: Vec<Node>,
+    seen: BTreeSet<(usize, usize, Vec<Component>, bool)>,
+}
+
 /// The choice of T1 and of the read at which it is split.
 struct Splitter<'a> {
     units: &'a [Unit],
@@ -128,48 +147,39 @@ impl<'a> Splitter<'a> {
     }
 
     fn find(&self) -> Option<Split> {
-        let mut nodes: Vec<Node> = Vec::new();
-        let mut seen: BTreeSet<(usize, usize, Vec<Component>, bool)> = BTreeSet::new();
+        let mut reached = Reached::default();
         for second in self.active() {
-            for entered in 0..self.units[second].accesses.len() {
-                if !self.overwrites(second, entered) {
+            for access in 0..self.units[second].accesses.len() {
+                if !self.overwrites(second, access) {
                     continue;
                 }
-                let joins = self.row_of(self.read, second, entered);
-                if let Some(split) = self.close(second, entered, &joins, &[], None, &nodes) {
+                let entry = Entry {
+                    unit: second,
+                    access,
+                    joins: self.row_of(self.read, second, access),
+                    ..Entry::default()
+                };
+                if let Some(split) = self.close(&entry, &reached.nodes) {
                     return Some(split);
                 }
                 let allowed = |same: &Same<'_>| self.may_be_second(second, same);
-                self.leave(
-                    second,
-                    entered,
-                    &joins,
-                    &[],
-                    None,
-                    &allowed,
-                    &mut nodes,
-                    &mut seen,
-                );
+                self.leave(&entry, &allowed, &mut reached);
             }
         }
         let mut at = 0;
-        while at < nodes.len() {
-            let node = nodes[at].clone();
+        while at < reached.nodes.len() {
+            let node = reached.nodes[at].clone();
             for unit in self.active() {
-                for entered in 0..self.units[unit].accesses.len() {
-                    if !self.conflicts((node.unit, node.leaves), (unit, entered)) {
+                for access in 0..self.units[unit].accesses.len() {
+                    if !self.conflicts((node.unit, node.leaves), (unit, access)) {
                         continue;
                     }
-                    let (joins, news) = self.enter(&node, unit, entered);
-                    if let Some(split) = self.close(unit, entered, &joins, &news, Some(at), &nodes)
-                    {
+                    let entry = self.enter(&node, at, unit, access);
+                    if let Some(split) = self.close(&entry, &reached.nodes) {
                         return Some(split);
                     }
                     let allowed = |same: &Same<'_>| !self.touches(unit, same);
-                    let parent = Some(at);
-                    self.leave(
-                        unit, entered, &joins, &news, parent, &allowed, &mut nodes, &mut seen,
-                    );
+                    self.leave(&entry, &allowed, &mut reached);
                 }
             }
             at += 1;
@@ -276,51 +286,43 @@ impl<'a> Splitter<'a> {
 
     fn may_be_second(&self, unit: usize, same: &Same<'_>) -> bool {
         let both = self.is_serializable(self.first) && self.is_serializable(unit);
-        !self.is_blocked(unit, same) && !(both && self.reads(unit, same, false))
+        let refused = both && self.reads(unit, same, false);
+        !refused && !self.is_blocked(unit, same)
     }
 
     fn may_be_last(&self, unit: usize, second: usize, same: &Same<'_>) -> bool {
         let both = self.is_serializable(self.first) && self.is_serializable(unit);
-        !self.is_blocked(unit, same)
-            && !(both && self.is_serializable(second))
-            && !(both && self.reads(unit, same, true))
+        let refused = both && (self.is_serializable(second) || self.reads(unit, same, true));
+        !refused && !self.is_blocked(unit, same)
     }
 
-    /// The equalities by which a unit takes over a row.
-    #[allow(clippy::type_complexity)]
-    fn enter(
-        &self,
-        node: &Node,
-        unit: usize,
-        entered: usize,
-    ) -> (Vec<(usize, usize)>, Vec<(usize, usize)>) {
-        let (mut joins, mut news) = (Vec::new(), Vec::new());
-        let key = self.units[unit].accesses[entered].key.iter().flatten();
+    /// A unit takes over the row by which another one passes on.
+    fn enter(&self, node: &Node, parent: usize, unit: usize, access: usize) -> Entry {
+        let mut entry = Entry {
+            unit,
+            access,
+            parent: Some(parent),
+            ..Entry::default()
+        };
+        let key = self.units[unit].accesses[access].key.iter().flatten();
         for ((_, term), component) in key.zip(&node.row) {
             match component {
-                Component::Old(own) => joins.push((*own, *term)),
-                Component::New(new) => news.push((*term, *new)),
+                Component::Old(own) => entry.joins.push((*own, *term)),
+                Component::New(new) => entry.news.push((*term, *new)),
             }
         }
-        (joins, news)
+        entry
     }
 
     /// Ends with this unit, if it conflicts with T1 as the last one must.
-    fn close(
-        &self,
-        unit: usize,
-        entered: usize,
-        joins: &[(usize, usize)],
-        news: &[(usize, usize)],
-        parent: Option<usize>,
-        nodes: &[Node],
-    ) -> Option<Split> {
+    fn close(&self, entry: &Entry, nodes: &[Node]) -> Option<Split> {
         let split = self.t1().accesses[self.read].statement;
         let committed = self.levels[self.first] == Some(Level::ReadCommitted);
-        let mut root = parent;
+        let mut root = entry.parent;
         while let Some(up) = root.and_then(|at| nodes[at].parent) {
             root = Some(up);
         }
+        let unit = entry.unit;
         let second = root.map_or(unit, |at| nodes[at].unit);
         for (leaves, last) in self.units[unit].accesses.iter().enumerate() {
             for (back, own) in self.t1().accesses.iter().enumerate() {
@@ -329,14 +331,14 @@ impl<'a> Splitter<'a> {
                 if last.table != own.table || !(reads || later) {
                     continue;
                 }
-                let mut joins = joins.to_vec();
+                let mut joins = entry.joins.clone();
                 joins.extend(self.row_of(back, unit, leaves));
-                let Some(same) = self.world(unit, &joins, news) else {
+                let Some(same) = self.world(unit, &joins, &entry.news) else {
                     continue;
                 };
-                let second_too = parent.is_some() || self.may_be_second(unit, &same);
+                let second_too = entry.parent.is_some() || self.may_be_second(unit, &same);
                 if second_too && self.may_be_last(unit, second, &same) {
-                    return Some(self.split(unit, entered, leaves, back, parent, nodes));
+                    return Some(self.split(entry, leaves, back, nodes));
                 }
             }
         }
@@ -344,38 +346,36 @@ impl<'a> Splitter<'a> {
     }
 
     /// All rows by which a unit can pass on.
-    #[allow(clippy::too_many_arguments)]
-    fn leave(
-        &self,
-        unit: usize,
-        entered: usize,
-        joins: &[(usize, usize)],
-        news: &[(usize, usize)],
-        parent: Option<usize>,
-        allowed: &dyn Fn(&Same<'_>) -> bool,
-        nodes: &mut Vec<Node>,
-        seen: &mut BTreeSet<(usize, usize, Vec<Component>, bool)>,
-    ) {
-        let Some(same) = self.world(unit, joins, news).filter(|same| allowed(same)) else {
+    fn leave(&self, entry: &Entry, allowed: &dyn Fn(&Same<'_>) -> bool, reached: &mut Reached) {
+        let (unit, news) = (entry.unit, &entry.news);
+        let Some(same) = self
+            .world(unit, &entry.joins, news)
+            .filter(|same| allowed(same))
+        else {
             return;
         };
-        let root = parent.map_or(unit, |at| nodes[at].unit);
+        let mut root = entry.parent;
+        while let Some(up) = root.and_then(|at| reached.nodes[at].parent) {
+            root = Some(up);
+        }
+        let root = root.map_or(unit, |at| reached.nodes[at].unit);
         for leaves in 0..self.units[unit].accesses.len() {
             for chosen in self.choices(unit, leaves, &same, news) {
-                let mut joins = joins.to_vec();
+                let mut joins = entry.joins.clone();
                 joins.extend(&chosen);
                 let Some(same) = self.world(unit, &joins, news).filter(|same| allowed(same)) else {
                     continue;
                 };
                 let row = self.row(unit, leaves, &same);
-                if seen.insert((unit, leaves, row.clone(), self.is_serializable(root))) {
-                    nodes.push(Node {
+                let state = (unit, leaves, row.clone(), self.is_serializable(root));
+                if reached.seen.insert(state) {
+                    reached.nodes.push(Node {
                         unit,
-                        entered,
+                        entered: entry.access,
                         leaves,
                         row,
                         chosen,
-                        parent,
+                        parent: entry.parent,
                     });
                 }
             }
@@ -439,17 +439,9 @@ impl<'a> Splitter<'a> {
         row
     }
 
-    fn split(
-        &self,
-        unit: usize,
-        entered: usize,
-        leaves: usize,
-        back: usize,
-        parent: Option<usize>,
-        nodes: &[Node],
-    ) -> Split {
+    fn split(&self, entry: &Entry, leaves: usize, back: usize, nodes: &[Node]) -> Split {
         let mut way: Vec<&Node> = Vec::new();
-        let mut at = parent;
+        let mut at = entry.parent;
         while let Some(node) = at.map(|at| &nodes[at]) {
             way.push(node);
             at = node.parent;
@@ -464,8 +456,8 @@ impl<'a> Splitter<'a> {
             equal.extend(chosen.map(|(own, term)| (*own, (instance + 1, *term))));
             from = node.leaves;
         }
-        units.push(unit);
-        hops.push((from, entered));
+        units.push(entry.unit);
+        hops.push((from, entry.access));
         hops.push((leaves, back));
         Split { units, hops, equal }
     }
