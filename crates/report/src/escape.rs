@@ -9,7 +9,7 @@ fn is_hidden(letter: char) -> bool {
         || matches!(letter,
             '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}'
             | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
-            | '\u{e0000}'..='\u{e0fff}' | '\u{fdd0}'..='\u{fdef}')
+            | '\u{e000}'..='\u{f8ff}' | '\u{e0000}'..='\u{e0fff}' | '\u{fdd0}'..='\u{fdef}')
         || (u32::from(letter) & 0xfffe) == 0xfffe
 }
 
@@ -134,6 +134,8 @@ pub fn columns(text: &str) -> usize {
 /// The same for one letter.
 pub(crate) fn letter_columns(letter: char) -> usize {
     match u32::from(letter) {
+        // Marks of colours, which no text from outside can have: `visible` spells them out.
+        0xe000..=0xe00f => 0,
         0x300..=0x36f | 0x1ab0..=0x1aff | 0x20d0..=0x20ff | 0xfe00..=0xfe0f => 0,
         0x1100..=0x115f
         | 0x2e80..=0xa4cf

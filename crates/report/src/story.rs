@@ -141,6 +141,12 @@ fn contradiction(anomaly: &Anomaly, picture: &Picture, level: Option<Level>) -> 
     let arrows: Vec<&Arrow> = picture.circle_arrows().collect();
     let explained = visible(&anomaly.explanation);
     let Some(circle) = picture.circle().filter(|order| order.len() > 1) else {
+        // A single arrow to the state before all is a contradiction by itself.
+        let to_initial = |arrow: &&&Arrow| picture.boxes[arrow.to].txn.is_none();
+        if let Some(arrow) = arrows.iter().find(to_initial) {
+            let end = "But nothing comes before the state in the beginning.";
+            return vec![format!("{} {end}", arrow.reason)];
+        }
         return match explained.is_empty() {
             true => arrows.iter().map(|arrow| arrow.reason.clone()).collect(),
             false => vec![explained],

@@ -203,6 +203,24 @@ fn text_keeps_to_its_width_and_to_ascii() {
 }
 
 #[test]
+fn colours_add_nothing_but_escape_sequences() {
+    for text in HOSTILE.into_iter().chain(["\u{e000}\u{e005} private"]) {
+        let (history, anomaly) = ring(3, text);
+        let picture = Picture::of(&history, &anomaly);
+        let style = TextStyle::default();
+        let (plain, coloured) = (picture.text(style), picture.coloured_text(style));
+        assert!(!plain.contains('\u{1b}') && coloured.contains("\u{1b}[35m"));
+        let mut rest = coloured.as_str();
+        let mut stripped = String::new();
+        while let Some((before, after)) = rest.split_once('\u{1b}') {
+            stripped.push_str(before);
+            rest = after.split_once('m').expect("an end").1;
+        }
+        assert_eq!(stripped + rest, plain, "{text:?}");
+    }
+}
+
+#[test]
 fn a_lost_update_is_told_by_two_arrows_and_their_reasons() {
     let entry = report::encyclopedia::entry(history::AnomalyKind::LostUpdate).expect("an entry");
     let history = entry.example.history().expect("a readable example");

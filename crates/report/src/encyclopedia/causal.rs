@@ -28,7 +28,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         keeps: &[],
         matters: "Two buyers take the same car at the same moment: the contract goes to one, the invoice to the \
                   other.",
-        remedy: Remedy::ReadCommitted,
+        remedy: Remedy::WriteLocks,
     },
     Entry {
         kind: CyclicCausality,

@@ -185,7 +185,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         keeps: &[],
         matters: "A request is retried after a timeout although the first attempt succeeded: the customer is \
                   charged twice.",
-        remedy: Remedy::ReadCommitted,
+        remedy: Remedy::Idempotence,
     },
     Entry {
         kind: IncompatibleOrder,

@@ -7,6 +7,10 @@
 /// What helps against a family of anomalies.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Remedy {
+    /// Writers that get between each other's writes.
+    WriteLocks,
+    /// A request that took effect twice.
+    Idempotence,
     /// Reads of what was never committed, or of one's own writes gone wrong: a bug, or no isolation.
     ReadCommitted,
     /// Several reads that do not belong to one moment.
@@ -35,6 +39,25 @@ pub struct Setting {
 const fn on(engine: &'static str, text: &'static str) -> Setting {
     Setting { engine, text }
 }
+
+#[rustfmt::skip]
+const WRITE_LOCKS: &[Setting] = &[
+    on("PostgreSQL", "every level: a row stays locked for other writers until its writer has ended"),
+    on("MySQL, MariaDB", "every level of InnoDB, READ UNCOMMITTED included; not tables without transactions (MyISAM, Aria)"),
+    on("Oracle", "every level"),
+    on("SQL Server", "every level"),
+    on("Redis", "put all writes that belong together into one MULTI … EXEC or script"),
+    on("Cassandra, ScyllaDB", "no setting for several rows: writes are put in order row by row, by their timestamps"),
+];
+
+#[rustfmt::skip]
+const IDEMPOTENCE: &[Setting] = &[
+    on("PostgreSQL, MySQL, MariaDB, Oracle, SQL Server", "no level: give each request a number of its own in a column with a unique index, so that a second attempt fails"),
+    on("PostgreSQL", "after a lost connection, ask pg_xact_status of the transaction before trying again"),
+    on("Oracle", "Transaction Guard (DBMS_APP_CONT.GET_LTXID_OUTCOME) tells whether the last commit succeeded"),
+    on("Drivers and proxies", "switch off automatic retries of statements that are not idempotent"),
+    on("MongoDB", "retryable writes (the default of its drivers) number the requests"),
+];
 
 #[rustfmt::skip]
 const READ_COMMITTED: &[Setting] = &[
@@ -83,7 +106,7 @@ const SERIALIZABLE: &[Setting] = &[
 #[rustfmt::skip]
 const SESSION: &[Setting] = &[
     on("PostgreSQL with replicas", "read from the primary, or synchronous_commit=remote_apply with the replica in synchronous_standby_names"),
-    on("MySQL with replicas", "read from the source, or wait with WAIT_FOR_EXECUTED_GTID_SET; in group replication group_replication_consistency=BEFORE_AND_AFTER"),
+    on("MySQL with replicas", "read from the source, or wait with WAIT_FOR_EXECUTED_GTID_SET; in group replication group_replication_consistency=BEFORE"),
     on("MariaDB Galera", "wsrep_sync_wait=1 for reads; without it stale reads are normal"),
     on("MongoDB", "a causally consistent session with read concern majority and write concern majority"),
     on("Redis", "read from the primary; replicas are asynchronous"),
@@ -117,6 +140,8 @@ impl Remedy {
     /// What to set where.
     pub fn settings(self) -> &'static [Setting] {
         match self {
+            Remedy::WriteLocks => WRITE_LOCKS,
+            Remedy::Idempotence => IDEMPOTENCE,
             Remedy::ReadCommitted => READ_COMMITTED,
             Remedy::Snapshot => SNAPSHOT,
             Remedy::FirstCommitter => FIRST_COMMITTER,

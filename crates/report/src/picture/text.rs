@@ -3,8 +3,9 @@
 //! Every arrow has its reason beside it, so the drawing is an explanation by itself. Nothing is wider
 //! than asked for.
 
-use super::{Arrow, Certainty, Picture, Role, TxnBox};
+use super::{Arrow, ArrowKind, Certainty, Picture, Role, TxnBox};
 use crate::escape::{columns, cut, letter_columns, padded, wrap};
+use history::EdgeKind;
 
 /// How a drawing of letters looks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -21,6 +22,35 @@ impl Default for TextStyle {
             width: 80,
             ascii: false,
         }
+    }
+}
+
+/// Letters that stand for colours while lines are put together; they take no room, and no text from
+/// outside has them. What each becomes.
+const CODES: [(char, &str); 7] = [
+    (PLAIN, "\u{1b}[0m"),
+    (BOLD, "\u{1b}[1m"),
+    ('\u{e002}', "\u{1b}[90m"),
+    ('\u{e003}', "\u{1b}[34m"),
+    ('\u{e004}', "\u{1b}[33m"),
+    ('\u{e005}', "\u{1b}[35m"),
+    ('\u{e006}', "\u{1b}[36m"),
+];
+const PLAIN: char = '\u{e000}';
+const BOLD: char = '\u{e001}';
+
+fn is_mark(letter: char) -> bool {
+    CODES.iter().any(|(mark, _)| *mark == letter)
+}
+
+/// The colour of an arrow.
+fn mark(kind: ArrowKind) -> char {
+    match kind {
+        ArrowKind::Of(EdgeKind::So) | ArrowKind::Sibling => '\u{e002}',
+        ArrowKind::Of(EdgeKind::Wr) => '\u{e003}',
+        ArrowKind::Of(EdgeKind::Ww) => '\u{e004}',
+        ArrowKind::Of(EdgeKind::Rw) => '\u{e005}',
+        ArrowKind::Of(EdgeKind::Rt) => '\u{e006}',
     }
 }
 
@@ -64,6 +94,23 @@ const ASCII: Signs = Signs {
 impl Picture {
     /// The picture in letters, for a terminal.
     pub fn text(&self, style: TextStyle) -> String {
+        let plain = |letter: &char| !is_mark(*letter);
+        self.marked(style).chars().filter(plain).collect()
+    }
+
+    /// The same with colours, as escape sequences that terminals know.
+    pub fn coloured_text(&self, style: TextStyle) -> String {
+        let mut out = String::new();
+        for letter in self.marked(style).chars() {
+            match CODES.iter().find(|(mark, _)| *mark == letter) {
+                Some((_, code)) => out.push_str(code),
+                None => out.push(letter),
+            }
+        }
+        out
+    }
+
+    fn marked(&self, style: TextStyle) -> String {
         let signs = if style.ascii { &ASCII } else { &UNICODE };
         let mut page = Letters {
             signs,
@@ -170,9 +217,13 @@ impl Letters<'_> {
         let bar: String = across.to_string().repeat(width);
         self.rows
             .push(format!("{margin}{left_upper}{bar}{right_upper}"));
-        for line in box_lines(txn, room) {
-            self.rows
-                .push(format!("{margin}{side} {} {side}", padded(&line, room)));
+        for (place, line) in box_lines(txn, room).into_iter().enumerate() {
+            let line = padded(&line, room);
+            let line = match line.strip_prefix(&txn.name) {
+                Some(rest) if place == 0 => format!("{BOLD}{}{PLAIN}{rest}", txn.name),
+                _ => line,
+            };
+            self.rows.push(format!("{margin}{side} {line} {side}"));
         }
         self.rows
             .push(format!("{margin}{left_lower}{bar}{right_lower}"));
@@ -189,13 +240,18 @@ impl Letters<'_> {
         let room = self.width.saturating_sub(4).max(8);
         let mut lines: Vec<String> = wrap(&format!("{label}: {}", arrow.reason), room);
         lines.retain(|line| !line.is_empty());
-        for line in lines {
-            self.rows.push(format!("  {stem} {line}"));
+        let colour = mark(arrow.kind);
+        for (place, line) in lines.into_iter().enumerate() {
+            let line = match line.strip_prefix(&label) {
+                Some(rest) if place == 0 => format!("{colour}{BOLD}{label}{PLAIN}{rest}"),
+                _ => line,
+            };
+            self.rows.push(format!("  {colour}{stem}{PLAIN} {line}"));
         }
         self.rows.push(if is_back {
             format!("  {}{}", self.signs.frame[2], self.signs.frame[4])
         } else {
-            format!("  {}", self.signs.head)
+            format!("  {colour}{}{PLAIN}", self.signs.head)
         });
     }
 
@@ -270,7 +326,7 @@ fn ascii(text: &str) -> String {
             // One letter for one letter: the lines keep their length.
             '…' => out.push('~'),
             '→' => out.push('>'),
-            letter if letter.is_ascii() => out.push(letter),
+            letter if letter.is_ascii() || is_mark(letter) => out.push(letter),
             other => out.push_str(&"?".repeat(letter_columns(other))),
         }
     }
