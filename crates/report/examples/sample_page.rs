@@ -4,9 +4,10 @@
 use checker::{Options, check};
 use history::{Level, Verdict};
 use report::encyclopedia::entry;
-use report::page::{Bars, Chart, Schedule, ScheduleTurn, Series, Source, Text};
+use report::page::{Bars, Chart, Schedule, ScheduleTurn, Sequence, Series, Source, Text};
 use report::{
-    AnomalyView, Context, Details, Fault, Lattice, Page, Reproduce, Section, Surroundings, Tone,
+    AnomalyView, Context, Details, Fault, Lattice, Page, Reproduce, Section, Shown, Surroundings,
+    Tone,
 };
 use std::path::Path;
 
@@ -28,7 +29,26 @@ fn main() -> std::io::Result<()> {
             }
         }
     }
+    std::fs::write(folder.join("model.html"), model().html())?;
     std::fs::write(folder.join("program.html"), program().html())
+}
+
+/// A protocol's counterexample: a chart drawn elsewhere, then the history and its anomaly.
+fn model() -> Page {
+    let mut page = finding(history::AnomalyKind::LongFork);
+    page.title = "walter: 2 sites, 4 transactions".to_string();
+    page.reproduce.command = "isolde model walter --replay counterexample.json".to_string();
+    let svg = page.sections.iter().find_map(|section| match section {
+        Section::Anomaly(view) => Some(view.lanes.svg(Shown::Alone)),
+        _ => None,
+    });
+    let sequence = Sequence {
+        title: "What the sites did".to_string(),
+        alternative: "The messages between the sites, in order".to_string(),
+        svg: svg.unwrap_or_default(),
+    };
+    page.sections.insert(0, Section::Sequence(sequence));
+    page
 }
 
 fn finding(kind: history::AnomalyKind) -> Page {

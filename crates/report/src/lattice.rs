@@ -162,11 +162,18 @@ impl Lattice {
                 let Some(to) = place(*below) else { continue };
                 let (x1, y1) = (from.center().x, from.y + from.height);
                 let (x2, y2) = (to.center().x, to.y);
-                let bend = (y2 - y1) * 0.45;
+                // A long way goes straight down first, beside the rows it passes.
+                let turn = if y2 - y1 > 2.0 * ROW {
+                    y2 - (ROW - BOX.1)
+                } else {
+                    y1
+                };
+                let bend = (y2 - turn) * 0.45;
                 let _ = writeln!(
                     out,
-                    "<path class=\"implies\" d=\"M{x1:.1} {y1:.1}C{x1:.1} {:.1} {x2:.1} {:.1} {x2:.1} {y2:.1}\"/>",
-                    y1 + bend,
+                    "<path class=\"implies\" d=\"M{x1:.1} {y1:.1}L{x1:.1} {turn:.1}\
+                     C{x1:.1} {:.1} {x2:.1} {:.1} {x2:.1} {y2:.1}\"/>",
+                    turn + bend,
                     y2 - bend
                 );
             }
