@@ -1,6 +1,6 @@
 //! A verdict told to people: what happened, why it cannot be, and the operations that matter.
 
-use history::{Anomaly, Edge, History, Level, OpId, Reason, TxnId, ValueCode, Verdict};
+use history::{Anomaly, Edge, History, Level, OpId, Reason, Status, TxnId, ValueCode, Verdict};
 use std::collections::HashMap;
 
 /// Transactions of an anomaly that are shown with their operations.
@@ -65,12 +65,10 @@ pub fn anomaly(history: &History, anomaly: &Anomaly, telling: &Telling) -> Strin
     let shown = anomaly.transactions.iter().take(TXNS_SHOWN_MAX);
     let names: Vec<String> = shown
         .clone()
-        .map(|txn| match telling.lines.get(txn) {
-            Some(line) => format!("{}, line {line}", name(history, *txn)),
-            None => name(history, *txn),
-        })
+        .map(|&txn| introduction(history, txn, &telling.lines))
         .collect();
-    let column = names.iter().map(String::len).max().unwrap_or(0).max(8);
+    let column = names.iter().map(|name| name.len() + 1).max();
+    let column = column.unwrap_or(0).max(8);
     let matters = what_matters(anomaly);
     for (name, &txn) in names.iter().zip(shown) {
         let line = operations(history, txn, &matters, width.saturating_sub(column + 5));
@@ -79,6 +77,23 @@ pub fn anomaly(history: &History, anomaly: &Anomaly, telling: &Telling) -> Strin
     if anomaly.transactions.len() > TXNS_SHOWN_MAX {
         let more = anomaly.transactions.len() - TXNS_SHOWN_MAX;
         text.push_str(&format!("    … and {more} more\n"));
+    }
+    text
+}
+
+/// A transaction by its name, what became of it unless it committed, and where it stands.
+fn introduction(history: &History, txn: TxnId, lines: &Lines) -> String {
+    let mut text = name(history, txn);
+    if txn == TxnId::INITIAL {
+        return text;
+    }
+    match history.status(txn) {
+        Status::Committed => {}
+        Status::Aborted => text.push_str(", aborted"),
+        Status::Indeterminate => text.push_str(", of unknown outcome"),
+    }
+    if let Some(line) = lines.get(&txn) {
+        text.push_str(&format!(", line {line}"));
     }
     text
 }
@@ -229,4 +244,59 @@ pub fn wrap(text: &str, width: usize) -> Vec<String> {
         }
     }
     lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Recorder, check};
+
+    /// A transaction that read an aborted value in the middle of many others, all with long names.
+    fn dirty_read() -> String {
+        let recorder = Recorder::new();
+        let (mut one, mut two) = (recorder.session(), recorder.session());
+        let writer = one.begin();
+        writer.write("x", "a value that nobody wants to read ".repeat(9));
+        writer.abort();
+        let reader = two.begin();
+        for key in 0..40 {
+            reader.read(key, 0);
+        }
+        reader.read("x", "a value that nobody wants to read ".repeat(9));
+        reader.commit();
+        check(&recorder.history(), Level::ReadCommitted).to_string()
+    }
+
+    #[test]
+    fn only_what_matters_is_shown_of_a_long_transaction() {
+        let text = dirty_read();
+        let line = |name: &str| {
+            let mut lines = text.lines().map(str::trim);
+            let line = lines.find(|line| line.starts_with(name));
+            line.unwrap_or_else(|| panic!("no {name} in: {text}"))
+        };
+        let reader = line("s1t0 ");
+        assert!(
+            reader.contains("r(x, a value") && reader.ends_with("… and 40 more"),
+            "{reader}"
+        );
+        assert!(!reader.contains("r(7, 0)"), "{reader}");
+        let writer = line("s0t0, aborted ");
+        assert!(
+            writer.contains("w(x, a value that") && writer.contains('…'),
+            "{writer}"
+        );
+        assert!(writer.chars().count() < 100, "{writer}");
+    }
+
+    #[test]
+    fn lines_break_at_spaces_and_no_word_is_lost() {
+        let text = "one two three four five six seven";
+        let lines = wrap(text, 12);
+        assert!(
+            lines.len() > 2 && lines.iter().all(|line| line.len() < 12),
+            "{lines:?}"
+        );
+        assert_eq!(lines.join(" "), text);
+    }
 }

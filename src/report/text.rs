@@ -193,6 +193,6 @@ fn more(text: &mut String, file: &str, level: Level) -> std::fmt::Result {
     };
     writeln!(
         text,
-        "\nthe smallest part that violates it: {BOLD}isolde check {file} --level {level} --shrink OUT{PLAIN}"
+        "\nthe smallest part of the file that violates it:\n  {BOLD}isolde check {file} --level {level} --shrink OUT{PLAIN}"
     )
 }

@@ -237,6 +237,41 @@ fn anomalies_say_where_they_are_in_the_file() {
     assert!(!lines.is_empty());
 }
 
+/// What a person needs to go on, in this order: the verdict, the reason, the operations, the next command.
+#[test]
+fn the_report_ends_with_the_command_that_shows_more() {
+    let folder = Folder::new("a name with spaces");
+    let file = folder.file(
+        "it's.txt",
+        "w(1,11,0,0)\nr(1,11,0,0)\nr(1,0,1,1)\nw(1,12,1,1)\nr(1,0,2,2)\nw(1,13,2,2)\n",
+    );
+    let run = isolde(&["check", "-l", "cs", &file]).exits(1);
+    let order = [
+        "violated  cursor-stability",
+        "still holds:",
+        "is violated: lost-update",
+        "both overwrote",
+        "s1t1, line 3",
+        "--level cursor-stability --shrink OUT",
+    ];
+    let places: Vec<Option<usize>> = order.iter().map(|part| run.out.find(part)).collect();
+    assert!(
+        places.iter().all(Option::is_some) && places.is_sorted(),
+        "{}",
+        run.out
+    );
+    let command = run.out.lines().last().expect("a command").trim();
+    let script = command.replacen("isolde", env!("CARGO_BIN_EXE_isolde"), 1);
+    let out = folder.path("small.txt");
+    let script = script.strip_suffix("OUT").expect("where to write");
+    let script = format!("{script}'{out}'");
+    let shell = std::process::Command::new("sh")
+        .args(["-c", &script])
+        .output();
+    assert_eq!(Run::of(shell.expect("a shell")).exits(1).code, 1);
+    assert!(std::path::Path::new(&out).exists(), "{script}");
+}
+
 #[test]
 fn shells_complete_commands_and_options() {
     for (shell, part) in [
