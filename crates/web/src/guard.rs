@@ -95,7 +95,10 @@ impl Guard {
         if is_name || name.eq_ignore_ascii_case("localhost") {
             return true;
         }
-        let Ok(ip) = name.trim_matches(['[', ']']).parse::<IpAddr>() else {
+        let bare = name
+            .strip_prefix('[')
+            .and_then(|rest| rest.strip_suffix(']'));
+        let Ok(ip) = bare.unwrap_or(name).parse::<IpAddr>() else {
             return false;
         };
         // An address cannot be pointed elsewhere, so any is good that leads here.

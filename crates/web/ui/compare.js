@@ -38,7 +38,7 @@ function chooser(items, before, after) {
 function side(word, path, summary) {
   return el("div", { class: "panel" }, el("div", { class: "dim small" }, word), el("a", { href: to("result", { path }) }, lastPart(path)),
     el("p", {}, summary.run && `${summary.run.product}, ${summary.run.isolation}, ${summary.run.workload}`),
-    el("p", {}, "gives ", el("b", {}, summary.strongest?.join(", ") || "none")));
+    el("p", {}, "strongest: ", el("b", {}, summary.strongest?.join(", ") || "none")));
 }
 
 const ORDER = ["new", "gone", "still there"];

@@ -61,7 +61,7 @@ function row(item, chosen, choose) {
 function verdicts(summary) {
   if (!summary) return [chip(null)];
   const held = (summary.held_to ?? []).map((answer) => el("span", { class: "held" }, `promised ${answer.level} `, chip(answer.verdict)));
-  const strongest = summary.strongest?.length ? el("span", { class: "dim small" }, `gives ${summary.strongest.join(", ")}`) : el("span", { class: "dim small" }, "no level holds");
+  const strongest = summary.strongest?.length ? el("span", { class: "dim small" }, `strongest: ${summary.strongest.join(", ")}`) : el("span", { class: "dim small" }, "no level holds");
   const kinds = summary.anomalies.slice(0, 4).map((found) => el("span", { class: "tag" }, found.count > 1 ? `${found.kind} ×${number(found.count)}` : found.kind));
   const more = summary.anomalies.length > 4 && el("span", { class: "dim small" }, `+${summary.anomalies.length - 4}`);
   return [el("div", {}, held.length ? held : summary.anomalies.length ? null : chip(summary.verdict), strongest), el("div", { class: "tags" }, kinds, more)];

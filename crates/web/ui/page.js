@@ -116,7 +116,7 @@ export function bytes(value) {
 export function time(nanoseconds) {
   if (nanoseconds === null || nanoseconds === undefined) return "–";
   for (const [size, unit] of [[1e9, "s"], [1e6, "ms"], [1e3, "µs"]]) {
-    if (Math.abs(nanoseconds) >= size) return `${Number((nanoseconds / size).toPrecision(6))} ${unit}`;
+    if (Math.abs(nanoseconds) >= size) return `${Number((nanoseconds / size).toPrecision(5))} ${unit}`;
   }
   return `${nanoseconds} ns`;
 }

@@ -10,7 +10,7 @@
 use super::evidence::find_txn;
 use super::table::{row, status_name};
 use super::{Opened, op_text};
-use history::{Op, OpId, OpKind, TxnId, ValueCode};
+use history::{Op, OpId, OpKind, Status, TxnId, ValueCode};
 use report::escape::cut;
 use serde_json::{Value, json};
 
@@ -127,6 +127,13 @@ impl Around<'_> {
         if version == ValueCode::NIL {
             return (writers, "the initial state");
         }
+        let own_before = history
+            .txn_ops(self.txn)
+            .take_while(|(own, _)| *own < id)
+            .any(|(_, own)| own.kind.is_write() && own.key == op.key && own.value == version);
+        if own_before {
+            return (writers, "written by itself before");
+        }
         for &other in self.opened.index.of_key(op.key) {
             let found = history.op(other);
             let is_write = matches!(found.kind, OpKind::Write | OpKind::Append);
@@ -134,12 +141,7 @@ impl Around<'_> {
                 writers.add(self.opened.index.owner(history, other));
             }
         }
-        let own_before = history
-            .txn_ops(self.txn)
-            .take_while(|(own, _)| *own < id)
-            .any(|(_, own)| own.kind.is_write() && own.key == op.key && own.value == version);
         let note = match writers.count {
-            _ if own_before => "written by itself before",
             0 if version == ValueCode::ZERO => "the initial state",
             0 => "nobody wrote this",
             1 => "",
@@ -183,6 +185,7 @@ impl Around<'_> {
                 reader = (owner != self.txn).then_some(owner);
             } else if seen.kind == OpKind::Write
                 && let Some(owner) = reader
+                && history.status(owner) != Status::Aborted
                 && history.op_range(owner).contains(&other.index())
             {
                 found.add(owner);

@@ -38,7 +38,7 @@ impl RunOrder {
         let is_word = |word: &str| {
             let plain =
                 |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
-            !word.is_empty() && word.bytes().all(plain)
+            !word.starts_with('-') && !word.is_empty() && word.bytes().all(plain)
         };
         if !is_word(workload) || workload == "help" {
             return Err("choose a workload".to_string());

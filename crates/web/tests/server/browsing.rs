@@ -187,7 +187,7 @@ fn a_large_history_is_paged_and_sliced() {
     let slice = pages("&from=100000&to=100999&order=time");
     assert_eq!(slice["total"], 11, "{slice}");
     assert_eq!(
-        pages("&from=100000&to=100999&session=1&key=1001&status=aborted")["total"],
+        pages("&from=100000&to=100999&session=1&key=1&status=aborted")["total"],
         0
     );
     let both = pages("&session=3&key=hot&first=5&rows=1&order=time");
