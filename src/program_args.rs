@@ -78,6 +78,9 @@ pub struct AnalyseArgs {
     /// Write a test directory for each anomaly into this directory
     #[arg(short, long, value_name = "DIR")]
     pub out: Option<String>,
+    /// Write a page (index.html) about the anomalies into this directory
+    #[arg(long, value_name = "DIR")]
+    pub report: Option<String>,
     /// Play each anomaly on this database (repeatable): store (in process), postgres, mariadb, or a
     /// URL
     #[arg(long, value_name = "DATABASE")]

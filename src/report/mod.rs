@@ -1,5 +1,6 @@
 //! What a check has to say, for people and for programs.
 
+pub mod charts;
 pub mod edn;
 pub mod json;
 pub mod junit;

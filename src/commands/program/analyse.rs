@@ -3,7 +3,7 @@
 use super::directory::{self, Test};
 use super::play::{Outcome, Setup, Stage, in_process, scenario_json};
 use super::sources::{self, Sources};
-use super::{java, print_json, tell_notes};
+use super::{java, page, print_json, tell_notes};
 use crate::exit::{Exit, Failure};
 use crate::output;
 use crate::program_args::{AnalyseArgs, EdgeArg};
@@ -38,6 +38,10 @@ pub fn run(args: &AnalyseArgs) -> Result<Exit, Failure> {
     let played = play_all(args, &read, &analysis, &progress)?;
     progress.finish();
     let directories = write_all(args, &read, &analysis, &played)?;
+    if let Some(directory) = &args.report {
+        let scope = scope(&analysis, seconds);
+        page::write(directory, &read, &analysis, &played, scope)?;
+    }
     let exit = match (analysis.anomalies.is_empty(), analysis.scope.decided) {
         (false, _) => Exit::Violated,
         (true, false) => Exit::Unknown,

@@ -3,6 +3,7 @@
 mod analyse;
 mod directory;
 mod java;
+mod page;
 mod play;
 mod replay;
 mod robust;

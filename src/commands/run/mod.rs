@@ -5,6 +5,7 @@ mod drive;
 mod judge;
 mod live;
 pub mod matrix;
+mod page;
 mod print;
 mod replay;
 mod sql;

@@ -3,7 +3,7 @@
 use super::drive::{Driven, Job};
 use super::judge::Judged;
 use super::replay::Confirmation;
-use super::sql;
+use super::{page, sql};
 use crate::exit::Failure;
 use crate::output;
 use crate::report::sarif::Findings;
@@ -44,6 +44,7 @@ pub fn print(
     let within = |name: &str| job.directory.join(name).display().to_string();
     write(&within("report.txt"), &output::without_colours(&people))?;
     write(&within("report.json"), &programs)?;
+    page::write(job, driven, judged)?;
     if let Some(file) = &args.junit {
         write(
             file,
