@@ -43,7 +43,5 @@ pub use simulate::{
     Scheduler, SetupSource, SimulateOptions, SimulateOutcome, Spread, Workload, estimate, simulate,
 };
 pub use system::{Action, Did, Move, Packet, State, System, World};
-pub use trace::{
-    Cause, Changed, Happened, Message, Page, ReplayFile, Run, Step, html, mermaid, svg, text,
-};
+pub use trace::{Cause, Changed, Happened, Message, ReplayFile, Run, Step, mermaid, svg, text};
 pub use workloads::separating;

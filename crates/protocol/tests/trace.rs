@@ -181,16 +181,3 @@ fn lost_messages_and_stuck_transactions_are_drawn() {
     assert!(text(&run).contains('✗'), "{}", text(&run));
     assert!(mermaid(&run).contains("-x"));
 }
-
-#[test]
-fn a_page_escapes_what_it_is_given() {
-    let (ramp, found) = lost_update();
-    let run = again(ramp.model.as_ref(), &found);
-    let page = Page {
-        title: "<script>".to_string(),
-        ..Page::default()
-    };
-    let page = html(&run, &page);
-    assert!(!page.contains("<script>"));
-    assert!(page.contains("&lt;script&gt;"));
-}

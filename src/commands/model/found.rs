@@ -4,11 +4,13 @@ use super::Models;
 use crate::commands::convert;
 use crate::exit::Failure;
 use crate::report::model::{Asked, Finding, Kind, explanation};
+use crate::report::page::reproduce;
 use history::format::Format;
 use protocol::{
-    Answer, Counterexample, Model, Outcome, Page, Question, ReplayFile, Run, World, html, mermaid,
-    svg, text,
+    Answer, Counterexample, Model, Outcome, Question, ReplayFile, Run, World, mermaid, svg, text,
 };
+use report::page::{Section, Sequence, Text};
+use report::{AnomalyView, Context, Tone};
 
 /// All findings of an exploration: violations first, those with one and the same run together.
 pub fn findings(
@@ -126,17 +128,12 @@ pub fn write(asked: &mut Asked<'_>, directory: &str, models: &Models) -> Result<
         let finding = &asked.findings[place];
         let stem = format!("{directory}/{}", name(asked, finding));
         let command = format!("{} replay {stem}.replay.json", models.called);
-        let page = Page {
-            title: format!("{}: {}", asked.outcome.protocol, finding.title()),
-            finding: finding.name(),
-            explanation: explanation(finding),
-            command,
-        };
+        let title = format!("{}: {}", asked.outcome.protocol, finding.title());
         let run = &finding.run;
         let texts = [
             ("chart.txt", text(run)),
             ("svg", svg(run)),
-            ("html", html(run, &page)),
+            ("html", page(finding, title, command)),
             ("mmd", mermaid(run)),
             ("replay.json", replay_file(asked, finding).to_json()),
         ];
@@ -152,6 +149,44 @@ pub fn write(asked: &mut Asked<'_>, directory: &str, models: &Models) -> Result<
         asked.findings[place].files = files;
     }
     Ok(())
+}
+
+/// A finding as a page: what is wrong, the chart, the anomalies of the history, the setup.
+fn page(finding: &Finding, title: String, command: String) -> String {
+    let run = &finding.run;
+    let note = "Time goes down. A line leads from where a message is sent to where it arrives. A \
+                version is named by a number and the site that made it.";
+    let text_of = |title: &str, paragraph: &str, listing: String| {
+        Section::Text(Text {
+            title: title.to_string(),
+            paragraphs: vec![paragraph.to_string()],
+            listing,
+        })
+    };
+    let mut sections = vec![
+        text_of("What is wrong", &explanation(finding), String::new()),
+        Section::Sequence(Sequence {
+            title: "What happened".to_string(),
+            alternative: text(run),
+            svg: svg(run),
+        }),
+    ];
+    for anomaly in &finding.counterexample.anomalies {
+        let view = AnomalyView::new(&run.history, anomaly, &Context::default());
+        sections.push(Section::Anomaly(Box::new(view)));
+    }
+    sections.push(text_of("In letters", note, text(run)));
+    let mut reproduce = reproduce(None);
+    reproduce.command = command;
+    report::Page {
+        title,
+        verdict: Some((Tone::Bad, finding.name())),
+        lead: "A shortest run, done again on the model without any reduction.".to_string(),
+        facts: vec![("setup".to_string(), run.setup.to_string())],
+        sections,
+        reproduce,
+    }
+    .html()
 }
 
 /// The first part of the names of a finding's files.

@@ -5,7 +5,6 @@
 //! people are shown, so every counterexample goes through here first.
 
 mod file;
-mod html;
 mod mermaid;
 mod replay;
 mod svg;
@@ -13,7 +12,6 @@ mod text;
 mod words;
 
 pub use file::{Changed, ReplayFile};
-pub use html::{Page, html};
 pub use mermaid::mermaid;
 pub(crate) use replay::replay;
 pub use svg::svg;
