@@ -10,6 +10,7 @@ mod library;
 mod limits;
 mod model;
 mod pages;
+mod program;
 mod protocols;
 mod readme;
 mod schema;

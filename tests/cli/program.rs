@@ -1,0 +1,212 @@
+//! `program`, `explain` and the pages of `check --report`.
+
+use super::{Folder, isolde};
+use serde_json::Value;
+
+const LOST_UPDATE: &str = "programs/micro/lost_update.sql";
+
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).expect("JSON")
+}
+
+#[test]
+fn an_anomaly_is_found_written_and_played_again() {
+    let folder = Folder::new("program-tests");
+    let directory = folder.path("tests");
+    let args = [
+        "program",
+        LOST_UPDATE,
+        "--instances",
+        "2",
+        "--out",
+        &directory,
+    ];
+    isolde(&args).exits(1).says(&[
+        "lost update: deposit / deposit",
+        "No serial order of these gives the same results and rows.",
+        "lost_update.sql:8",
+    ]);
+    let test = format!("{directory}/001-lost-update");
+    for file in [
+        "README.md",
+        "scenario.json",
+        "expected.json",
+        "rows.sql",
+        "steps.sql",
+        "run.sh",
+    ] {
+        let text = std::fs::read_to_string(format!("{test}/{file}"));
+        assert!(text.is_ok_and(|text| !text.is_empty()), "{file}");
+    }
+    let played = isolde(&["program", "replay", &test, "--json"]).exits(1);
+    let played = json(&played.out);
+    let outcome = &played["tests"][0]["played"][0];
+    assert_eq!(outcome["outcome"], "manifested", "{played}");
+    assert_eq!(outcome["serializable"], "violated", "{played}");
+}
+
+#[test]
+fn a_schedule_that_somebody_changed_into_a_serial_one_shows_nothing() {
+    let folder = Folder::new("program-serial");
+    let directory = folder.path("tests");
+    isolde(&[
+        "program",
+        LOST_UPDATE,
+        "-l",
+        "rc",
+        "--instances",
+        "2",
+        "--out",
+        &directory,
+    ])
+    .exits(1);
+    let test = format!("{directory}/001-lost-update");
+    let file = format!("{test}/scenario.json");
+    let mut scenario = json(&std::fs::read_to_string(&file).expect("a file"));
+    let turns = scenario["schedule"].as_array_mut().expect("turns");
+    turns.sort_by_key(|turn| turn["instance"].as_u64());
+    for turn in turns {
+        turn.as_object_mut().expect("a turn").remove("sees");
+    }
+    std::fs::write(&file, scenario.to_string()).expect("written");
+    isolde(&["program", "replay", &test])
+        .exits(0)
+        .says(&["not manifested"]);
+}
+
+#[test]
+fn answers_say_within_which_bounds_they_are_complete() {
+    let run = isolde(&["program", LOST_UPDATE, "-l", "serializable", "--json"]).exits(0);
+    let answer = json(&run.out);
+    assert_eq!(answer["anomalies"].as_array().map(Vec::len), Some(0));
+    assert_eq!(answer["scope"]["length"], 4);
+    assert_eq!(answer["scope"]["decided"], true, "{answer}");
+}
+
+#[test]
+fn robustness_is_proved_refuted_and_repaired() {
+    isolde(&["program", "robust", "programs/tpcc.sql", "-l", "si"])
+        .exits(0)
+        .says(&["ROBUST", "every run is serializable"]);
+    isolde(&[
+        "program",
+        "robust",
+        "programs/smallbank.sql",
+        "-l",
+        "si",
+        "--subsets",
+        "--advice",
+    ])
+    .exits(1)
+    .says(&[
+        "NOT ROBUST",
+        "{Balance, TransactSavings, WriteCheck}",
+        "for update",
+        "run everything at serializable",
+    ]);
+    isolde(&["program", "robust", "programs/auction.sql", "-l", "rc"]).exits(0);
+}
+
+#[test]
+fn what_cannot_be_read_is_said_with_its_place() {
+    let folder = Folder::new("program-bad");
+    let bad = folder.path("bad.sql");
+    std::fs::write(
+        &bad,
+        "create table t (a int primary key);\ntransaction f(x int)\n  selec a;\nend;\n",
+    )
+    .expect("written");
+    isolde(&["program", &bad])
+        .exits(2)
+        .complains(&["bad.sql:3"]);
+    isolde(&["program", "missing.sql"])
+        .exits(2)
+        .complains(&["missing.sql"]);
+    isolde(&["program", LOST_UPDATE, "--transaction", "nobody"])
+        .exits(2)
+        .complains(&["nobody", "deposit"]);
+    isolde(&["program", LOST_UPDATE, "-l", "strongest"])
+        .exits(2)
+        .complains(&["strongest"]);
+    isolde(&["program", "robust", LOST_UPDATE, "-l", "ec"])
+        .exits(2)
+        .complains(&["robustness"]);
+    isolde(&["program", "replay", "programs"])
+        .exits(2)
+        .complains(&["scenario.json"]);
+}
+
+#[test]
+fn sources_are_shown_as_they_are_understood() {
+    isolde(&["program", "show", LOST_UPDATE, "--paths"])
+        .exits(0)
+        .says(&["deposit(", "path 1:"]);
+}
+
+#[test]
+fn anomalies_are_explained() {
+    isolde(&["explain"])
+        .exits(0)
+        .says(&["write-skew", "lost-update"]);
+    isolde(&["explain", "write-skew"]).exits(0).says(&[
+        "The smallest example",
+        "What prevents it",
+        "PostgreSQL",
+    ]);
+    isolde(&["check", "--explain", "G2-item"])
+        .exits(0)
+        .says(&["Why it matters"]);
+    isolde(&["explain", "nonsense"])
+        .exits(2)
+        .complains(&["nonsense", "lists them"]);
+}
+
+#[test]
+fn a_report_is_one_small_page_that_loads_nothing() {
+    let folder = Folder::new("report");
+    let directory = folder.path("page");
+    let history = folder.path("history.jsonl");
+    let lines = [
+        r#"{"session": 0, "txn": 0, "ops": [["r", "<script>alert(1)</script>", 0], ["w", "<script>alert(1)</script>", 1]]}"#,
+        r#"{"session": 1, "txn": 1, "ops": [["r", "<script>alert(1)</script>", 0], ["w", "<script>alert(1)</script>", 2]]}"#,
+    ];
+    std::fs::write(&history, lines.join("\n")).expect("written");
+    isolde(&["check", &history, "--report", &directory]).exits(1);
+    let page = std::fs::read_to_string(format!("{directory}/index.html")).expect("a page");
+    assert!(page.len() < 1_000_000);
+    assert!(page.contains("lost-update"));
+    assert!(
+        !page.contains("<script>alert"),
+        "what a history holds is never code"
+    );
+    assert!(!page.contains("src=\"http") && !page.contains("href=\"http"));
+    let drawings = std::fs::read_dir(&directory).expect("a directory").count();
+    assert!(drawings > 5, "{drawings} files");
+}
+
+#[test]
+fn the_page_of_a_program_shows_source_and_schedule() {
+    let folder = Folder::new("program-page");
+    let directory = folder.path("page");
+    let args = [
+        "program",
+        LOST_UPDATE,
+        "--instances",
+        "2",
+        "--report",
+        &directory,
+        "--replay",
+        "store",
+    ];
+    isolde(&args).exits(1).says(&["manifested"]);
+    let page = std::fs::read_to_string(format!("{directory}/index.html")).expect("a page");
+    for part in [
+        "What happens",
+        "Dependencies",
+        "Where",
+        "update accounts",
+        "Played",
+    ] {
+        assert!(page.contains(part), "{part}");
+    }
+}
