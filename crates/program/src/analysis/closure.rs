@@ -83,7 +83,8 @@ fn atomic(turns: &[Turn], sees: &mut [BTreeSet<usize>], level: StoreLevel) -> Op
         (0..turns.len()).filter(own).collect()
     };
     loop {
-        let before: usize = sees.iter().map(BTreeSet::len).sum();
+        let size = |sees: &[BTreeSet<usize>]| sees.iter().map(BTreeSet::len).sum::<usize>();
+        let before = size(sees);
         for at in (0..turns.len()).filter(statement) {
             let seen: Vec<usize> = sees[at].iter().copied().collect();
             for one in seen {
@@ -101,7 +102,7 @@ fn atomic(turns: &[Turn], sees: &mut [BTreeSet<usize>], level: StoreLevel) -> Op
         if (0..turns.len()).any(late) {
             return None;
         }
-        if before == sees.iter().map(BTreeSet::len).sum::<usize>() {
+        if before == size(sees) {
             return Some(());
         }
     }

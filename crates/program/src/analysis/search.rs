@@ -148,9 +148,6 @@ impl<'a> Search<'a> {
             if remaining.is_empty() {
                 break;
             }
-            if !self.pairs_possible(cycle, &choices) {
-                continue;
-            }
             let attempt = self.attempt(cycle, &choices, &mut remaining);
             undecided |= attempt.undecided;
             benign |= attempt.benign;
@@ -189,60 +186,67 @@ impl<'a> Search<'a> {
             benign: false,
             edges: with_siblings(&edges),
         };
-        let free = StoreLevel::Eventual;
-        let base = self.try_orders(
-            cycle,
-            &layout,
-            Some(free),
-            orders(&layout, free, self.options.partitions),
-        );
+        let mut asked = Vec::new();
+        for level in remaining.iter() {
+            asked.push((*level, self.orders_at(cycle, &layout, *level)));
+        }
+        let none = asked.iter().all(|(_, orders)| orders.is_empty());
+        if none || !self.pairs_possible(cycle, choices) {
+            return attempted;
+        }
+        let free = Some(StoreLevel::Eventual);
+        let orders = self.orders_at(cycle, &layout, free);
+        let base = self.try_orders(cycle, &layout, free, orders);
         match &base {
             Attempt::Contradiction if self.options.partitions > 1 => return attempted,
             Attempt::Benign if self.options.partitions > 1 => {
                 attempted.benign = true;
                 return attempted;
             }
-            Attempt::Undecided => attempted.undecided = true,
             _ => {}
         }
-        let mut left = Vec::new();
-        for level in remaining.drain(..) {
+        remaining.clear();
+        for (level, orders) in asked {
             let known = attempted.found.iter().find(|one: &&LevelWitness| {
-                level
-                    .zip(one.level)
-                    .is_some_and(|(asked, found)| implied_by(asked, found))
+                let pair = level.zip(one.level);
+                pair.is_some_and(|(asked, found)| implied_by(asked, found))
             });
-            let scenario = match (known, level, &base) {
-                (Some(known), _, _) => Attempt::Found(known.scenario.clone()),
-                (None, Some(StoreLevel::Eventual), Attempt::Found(scenario)) => {
+            let answer = match (known, &base) {
+                (Some(known), _) => Attempt::Found(known.scenario.clone()),
+                (None, Attempt::Found(scenario)) if level == free => {
                     Attempt::Found(scenario.clone())
                 }
-                (None, Some(asked), _) => {
-                    let all = orders(&layout, asked, self.options.partitions);
-                    self.try_orders(cycle, &layout, level, all)
-                }
-                (None, None, _) => {
-                    let own = |s: &Segment| self.options.level_of(s.transaction);
-                    let levels: Vec<StoreLevel> = cycle.segments.iter().map(own).collect();
-                    let all = mixed_orders(&layout, &levels);
-                    self.try_orders(cycle, &layout, None, all)
-                }
+                (None, _) => self.try_orders(cycle, &layout, level, orders),
             };
-            match scenario {
-                Attempt::Found(scenario) => attempted.found.push(LevelWitness { level, scenario }),
-                Attempt::Undecided => {
-                    attempted.undecided = true;
-                    left.push(level);
+            match answer {
+                Attempt::Found(scenario) => {
+                    attempted.found.push(LevelWitness { level, scenario });
+                    continue;
                 }
-                Attempt::Benign => {
-                    attempted.benign = true;
-                    left.push(level);
-                }
-                Attempt::Contradiction => left.push(level),
+                Attempt::Undecided => attempted.undecided = true,
+                Attempt::Benign => attempted.benign = true,
+                Attempt::Contradiction => {}
+            }
+            remaining.push(level);
+        }
+        attempted
+    }
+
+    /// The orders that a level allows; none stands for the levels of the transactions.
+    fn orders_at(
+        &self,
+        cycle: &Cycle,
+        layout: &Layout<'_>,
+        level: Option<StoreLevel>,
+    ) -> Vec<Order> {
+        match level {
+            Some(level) => orders(layout, level, self.options.partitions),
+            None => {
+                let own = |segment: &Segment| self.options.level_of(segment.transaction);
+                let levels: Vec<StoreLevel> = cycle.segments.iter().map(own).collect();
+                mixed_orders(layout, &levels)
             }
         }
-        *remaining = left;
-        attempted
     }
 
     fn try_orders(

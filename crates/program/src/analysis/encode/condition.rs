@@ -1,7 +1,7 @@
 //! Conditions as formulas. A comparison with NULL is neither true nor false.
 
 use super::super::constraint::{Constraints, Formula, Linear};
-use super::{Encoder, Here, Symbol};
+use super::{Encoder, Here, Symbol, View};
 use crate::expr::{Comparison, Condition, Expr, PartId, Row};
 use crate::schema::Type;
 
@@ -207,8 +207,6 @@ impl Encoder<'_> {
         }
     }
 }
-
-use super::View;
 
 impl Truth {
     fn not(self) -> Truth {
