@@ -267,6 +267,14 @@ transaction copy(p int, q int)
   if not found then abort; end if;
   update a set w = :u where id = :q;
 end;
+transaction raise(p int, q int)
+  select v into :u from a where id = :p;
+  update a set v = :u + :q where id = :p;
+end;
+transaction guard(p int, q int)
+  select sum(v) into :u from a;
+  if :u > :q then update a set v = v - :q where id = :p; end if;
+end;
 transaction put(p int, q int)
   select count(*) into :c from b where k = :p;
   insert into b values (:p, :c + 1, :q);
@@ -309,7 +317,7 @@ fn draw(seed: &mut u64, most: u64) -> u64 {
 fn random_scenario(program: &Program, seed: &mut u64) -> Scenario {
     let mut rows = Vec::new();
     let number = |n: u64| Value::Integer(n as i64);
-    for id in 1..=draw(seed, 4) {
+    for id in 1..=1 + draw(seed, 3) {
         rows.push(StoredRow {
             table: TableId(0),
             values: vec![number(id), number(draw(seed, 5)), Value::Null],
@@ -325,7 +333,7 @@ fn random_scenario(program: &Program, seed: &mut u64) -> Scenario {
     for _ in 0..2 + draw(seed, 2) {
         instances.push(Instance {
             transaction: draw(seed, program.transactions.len() as u64) as usize,
-            arguments: vec![number(draw(seed, 3) + 1), number(draw(seed, 4))],
+            arguments: vec![number(draw(seed, 2) + 1), number(draw(seed, 3) + 1)],
             ..Instance::default()
         });
     }
