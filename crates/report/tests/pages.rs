@@ -307,3 +307,25 @@ fn lanes_show_who_ran_at_the_same_time() {
     );
     assert!(story.remains.contains("strong-session-serializable"));
 }
+
+#[test]
+fn a_chart_of_a_million_points_is_small_and_keeps_its_peaks() {
+    let mut points: Vec<(f64, f64)> = (0..1_000_000)
+        .map(|at| (f64::from(at) / 1000.0, 5.0))
+        .collect();
+    points[123_456].1 = 800.0;
+    let series = vec![Series {
+        name: String::new(),
+        points,
+    }];
+    let chart = Chart {
+        title: "rate".to_string(),
+        series,
+        ..Chart::default()
+    };
+    let svg = chart.svg(Shown::Alone);
+    assert!(svg.len() < 30_000, "{} bytes", svg.len());
+    assert_eq!(xml_problem(&svg), None);
+    // The scale reaches up to the peak, and the line touches its top.
+    assert!(svg.contains(">800<") && svg.contains(",12.0"));
+}

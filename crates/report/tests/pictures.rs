@@ -4,7 +4,7 @@ mod support;
 
 use history::Status;
 use report::encyclopedia::entries;
-use report::picture::layout::{Layout, layout};
+use report::picture::layout::{Layout, Rect, layout};
 use report::picture::{Certainty, Role};
 use report::{Lanes, Picture, Shown, Surroundings, TextStyle};
 use support::{anomalies, ring, xml_problem};
@@ -41,6 +41,39 @@ fn overlap(layout: &Layout) -> Option<String> {
     None
 }
 
+/// An arrow that runs through a box which it neither leaves nor reaches.
+fn crossing(picture: &Picture, layout: &Layout) -> Option<String> {
+    for (arrow, curve) in picture.arrows.iter().zip(&layout.curves) {
+        let mut from = curve.start;
+        for [one, two, end] in &curve.pieces {
+            for step in 0..=20 {
+                let t = f64::from(step) / 20.0;
+                let at = |a: f64, b: f64, c: f64, d: f64| {
+                    let u = 1.0 - t;
+                    a * u * u * u + 3.0 * b * u * u * t + 3.0 * c * u * t * t + d * t * t * t
+                };
+                let (x, y) = (
+                    at(from.x, one.x, two.x, end.x),
+                    at(from.y, one.y, two.y, end.y),
+                );
+                let is_inside = |rect: &Rect| {
+                    let (right, lower) = (rect.x + rect.width, rect.y + rect.height);
+                    x > rect.x + 1.0 && x < right - 1.0 && y > rect.y + 1.0 && y < lower - 1.0
+                };
+                if let Some(place) = layout.boxes.iter().position(is_inside) {
+                    return Some(format!(
+                        "{} through {}",
+                        arrow.label(),
+                        picture.boxes[place].name
+                    ));
+                }
+            }
+            from = *end;
+        }
+    }
+    None
+}
+
 #[test]
 fn circles_of_every_length_are_laid_out_without_overlaps() {
     for count in 2..=12 {
@@ -49,7 +82,9 @@ fn circles_of_every_length_are_laid_out_without_overlaps() {
             let picture = Picture::of(&history, &anomaly);
             assert_eq!((picture.boxes.len(), picture.arrows.len()), (count, count));
             assert_eq!(picture.circle().map(|order| order.len()), Some(count));
-            assert_eq!(overlap(&layout(&picture)), None, "{count} boxes of {text}");
+            let drawn = layout(&picture);
+            assert_eq!(overlap(&drawn), None, "{count} boxes of {text}");
+            assert_eq!(crossing(&picture, &drawn), None, "{count} boxes of {text}");
         }
     }
 }
@@ -61,13 +96,10 @@ fn the_evidence_of_every_kind_is_laid_out_without_overlaps() {
         for (_, anomaly) in anomalies(&history) {
             let picture = Picture::of(&history, &anomaly);
             assert!(!picture.boxes.is_empty(), "{}", anomaly.kind);
-            assert_eq!(
-                overlap(&layout(&picture)),
-                None,
-                "{} of {}",
-                anomaly.kind,
-                entry.kind
-            );
+            let drawn = layout(&picture);
+            let names = format!("{} of {}", anomaly.kind, entry.kind);
+            assert_eq!(overlap(&drawn), None, "{names}");
+            assert_eq!(crossing(&picture, &drawn), None, "{names}");
             for arrow in &picture.arrows {
                 assert!(
                     arrow.reason.ends_with('.'),
@@ -101,6 +133,7 @@ fn supporting_arrows_are_drawn_in_layers_without_overlaps() {
         .filter(|arrow| arrow.role == Role::Support);
     assert!(support.count() > 9);
     assert_eq!(overlap(&layout(&picture)), None);
+    assert_eq!(crossing(&picture, &layout(&picture)), None);
     assert!(
         picture
             .arrows
