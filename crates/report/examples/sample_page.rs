@@ -2,13 +2,10 @@
 //! sample_page -- DIR`.
 
 use checker::{Options, check};
-use history::{Level, Verdict};
+use history::{Level, LevelResult};
 use report::encyclopedia::entry;
 use report::page::{Bars, Chart, Schedule, ScheduleTurn, Sequence, Series, Source, Text};
-use report::{
-    AnomalyView, Context, Details, Fault, Lattice, Page, Reproduce, Section, Shown, Surroundings,
-    Tone,
-};
+use report::{Context, Details, Fault, Page, Reproduce, Section, Shown, Surroundings, Tone};
 use std::path::Path;
 
 fn main() -> std::io::Result<()> {
@@ -56,9 +53,6 @@ fn finding(kind: history::AnomalyKind) -> Page {
     let history = example.history().expect("examples are readable");
     let levels: Vec<Level> = Level::all().collect();
     let answers = check(&history, &levels, &Options::default());
-    let lattice = Lattice::of(answers.iter().map(|answer| &answer.result));
-    let holding = lattice.strongest();
-    let mut sections = vec![Section::Lattice(lattice)];
     let details = |txn| Details {
         statements: history
             .txn_ops(txn)
@@ -82,31 +76,19 @@ fn finding(kind: history::AnomalyKind) -> Page {
         start: 1,
         end: 5,
     }];
-    let mut shown = Vec::new();
-    for answer in &answers {
-        let Verdict::Violated(anomalies) = &answer.result.verdict else {
-            continue;
-        };
-        for anomaly in anomalies {
-            if !shown.contains(&anomaly.kind) {
-                shown.push(anomaly.kind);
-                let around = Surroundings {
-                    node: &node,
-                    faults: &faults,
-                    nanoseconds: false,
-                };
-                let context = Context {
-                    level: Some(answer.result.level),
-                    holding: &holding,
-                    around,
-                    details: &details,
-                };
-                let view = AnomalyView::new(&history, anomaly, &context);
-                sections.push(Section::Anomaly(Box::new(view)));
-            }
-        }
-    }
-    sections.push(charts());
+    let around = Surroundings {
+        node: &node,
+        faults: &faults,
+        nanoseconds: false,
+    };
+    let context = Context {
+        around,
+        details: &details,
+        ..Context::default()
+    };
+    let results: Vec<&LevelResult> = answers.iter().map(|answer| &answer.result).collect();
+    let mut page = Page::of_results(&format!("{kind}.jsonl"), &history, &results, &context);
+    page.sections.push(charts());
     let rows = answers.iter().map(|answer| {
         (
             answer.result.level.to_string(),
@@ -114,27 +96,17 @@ fn finding(kind: history::AnomalyKind) -> Page {
             String::new(),
         )
     });
-    sections.push(Section::Bars(Bars {
+    page.sections.push(Section::Bars(Bars {
         title: "How long the checks took".to_string(),
         rows: rows.collect(),
     }));
-    Page {
-        title: format!("{kind}.jsonl"),
-        verdict: Some((Tone::Bad, format!("violated: {kind}"))),
-        lead: kind.row().meaning.to_string(),
-        facts: vec![
-            ("sessions".to_string(), history.session_count().to_string()),
-            ("transactions".to_string(), history.txn_count().to_string()),
-            ("operations".to_string(), history.op_count().to_string()),
-        ],
-        sections,
-        reproduce: Reproduce {
-            command: format!("isolde check {kind}.jsonl --report out"),
-            version: "0.1.0".to_string(),
-            seed: Some(42),
-            notes: vec!["PostgreSQL 15.3".to_string()],
-        },
-    }
+    page.reproduce = Reproduce {
+        command: format!("isolde check {kind}.jsonl --report out"),
+        version: "0.1.0".to_string(),
+        seed: Some(42),
+        notes: vec!["PostgreSQL 15.3".to_string()],
+    };
+    page
 }
 
 fn charts() -> Section {

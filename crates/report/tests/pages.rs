@@ -2,6 +2,7 @@
 
 mod support;
 
+use checker::{Options, check};
 use history::{AnomalyKind, Level};
 use report::encyclopedia::{entries, entry};
 use report::page::{Bars, Chart, Schedule, ScheduleTurn, Sequence, Series, Source, Table, Text};
@@ -328,4 +329,32 @@ fn a_chart_of_a_million_points_is_small_and_keeps_its_peaks() {
     assert_eq!(xml_problem(&svg), None);
     // The scale reaches up to the peak, and the line touches its top.
     assert!(svg.contains(">800<") && svg.contains(",12.0"));
+}
+
+#[test]
+fn the_page_of_a_check_says_what_holds_and_what_does_not() {
+    let example = &entry(AnomalyKind::WriteSkew).expect("an entry").example;
+    let history = example.history().expect("a readable example");
+    let levels: Vec<Level> = Level::all().collect();
+    let answers = check(&history, &levels, &Options::default());
+    let results: Vec<_> = answers.iter().map(|answer| &answer.result).collect();
+    let page = Page::of_results("skew.txt", &history, &results, &Context::default());
+    assert_eq!(
+        page.verdict,
+        Some((Tone::Bad, "violated: write-skew".to_string()))
+    );
+    assert!(
+        page.lead.contains("strong-snapshot-isolation"),
+        "{}",
+        page.lead
+    );
+    let html = page.html();
+    assert_harmless(&html);
+    assert!(html.contains("violates serializable"));
+    let weak = [results[0]];
+    let page = Page::of_results("skew.txt", &history, &weak, &Context::default());
+    assert_eq!(
+        page.verdict,
+        Some((Tone::Good, "holds: read-uncommitted".to_string()))
+    );
 }

@@ -6,6 +6,7 @@
 
 mod anomaly;
 mod chart;
+mod findings;
 mod parts;
 mod policy;
 mod section;
