@@ -1,13 +1,19 @@
 //! A verdict told to people: what happened, why it cannot be, and the operations that matter.
 
-use history::{Anomaly, Edge, History, Level, OpId, Reason, Status, TxnId, ValueCode, Verdict};
+use history::{
+    Anomaly, Edge, History, Level, OpId, Reason, Status, TxnId, Value, ValueCode, Verdict,
+};
 use std::collections::HashMap;
+use std::fmt::Display;
 
 /// Transactions of an anomaly that are shown with their operations.
 const TXNS_SHOWN_MAX: usize = 12;
 
 /// An operation whose text is longer than this is cut.
 const OP_LETTERS_MAX: usize = 60;
+
+/// A key or a value whose text is longer than this is cut.
+const VALUE_LETTERS_MAX: usize = 40;
 
 /// The lines of a file that transactions stand on, as far as they are known.
 pub type Lines = HashMap<TxnId, usize>;
@@ -57,11 +63,9 @@ pub fn anomaly(history: &History, anomaly: &Anomaly, telling: &Telling) -> Strin
         4,
         drawing(history, anomaly, width.saturating_sub(4)),
     );
-    indent(
-        &mut text,
-        2,
-        wrap(&anomaly.explanation, width.saturating_sub(8)),
-    );
+    let matters = what_matters(anomaly);
+    let explanation = shortened(history, &anomaly.explanation, &matters);
+    indent(&mut text, 2, wrap(&explanation, width.saturating_sub(8)));
     let shown = anomaly.transactions.iter().take(TXNS_SHOWN_MAX);
     let names: Vec<String> = shown
         .clone()
@@ -69,7 +73,6 @@ pub fn anomaly(history: &History, anomaly: &Anomaly, telling: &Telling) -> Strin
         .collect();
     let column = names.iter().map(|name| name.len() + 1).max();
     let column = column.unwrap_or(0).max(8);
-    let matters = what_matters(anomaly);
     for (name, &txn) in names.iter().zip(shown) {
         let line = operations(history, txn, &matters, width.saturating_sub(column + 5));
         text.push_str(&format!("    {name:<column$} {line}\n"));
@@ -126,9 +129,29 @@ fn drawing(history: &History, anomaly: &Anomaly, width: usize) -> Vec<String> {
 fn label(history: &History, edge: &Edge) -> String {
     let kind = edge.kind.name();
     match edge.key {
-        Some(key) => format!("{kind} {}", history.key_name(key)),
+        Some(key) => format!("{kind} {}", cut(&history.key_name(key), VALUE_LETTERS_MAX)),
         None => kind.to_string(),
     }
+}
+
+/// An explanation whose long keys and values are cut.
+fn shortened(history: &History, explanation: &str, ops: &[OpId]) -> String {
+    let mut text = explanation.to_string();
+    for op in ops.iter().map(|&id| history.op(id)) {
+        let elements = match op.kind.reads_list() {
+            true => history.list(op.value),
+            false => &[op.value],
+        };
+        let values = elements.iter().map(|&code| history.value(code));
+        for value in values.chain([history.key_name(op.key)]) {
+            if let Value::Text(long) = &value
+                && long.len() > VALUE_LETTERS_MAX
+            {
+                text = text.replace(&**long, &cut(long, VALUE_LETTERS_MAX));
+            }
+        }
+    }
+    text
 }
 
 /// The operations that an anomaly is made of.
@@ -174,7 +197,7 @@ fn operations(history: &History, txn: TxnId, matters: &[OpId], width: usize) -> 
         .filter(written)
         .map(|&op| history.op(op).value)
         .collect();
-    let of = |id: OpId| cut(&history.op_text_around(id, &elements));
+    let of = |id: OpId| cut(history.op_text_around(id, &elements), OP_LETTERS_MAX);
     // A transaction of a million operations is not written out to see that it does not fit.
     let is_short = (history.txn(txn).op_count as usize) < width;
     let all: Vec<String> = history
@@ -218,14 +241,16 @@ fn first_that_fit(
     }
 }
 
-/// A text without its middle, if it is long.
-fn cut(text: &str) -> String {
+/// A text without its middle, if it is longer than so many letters.
+fn cut(text: impl Display, letters_max: usize) -> String {
+    let text = text.to_string();
     let count = text.chars().count();
-    if count <= OP_LETTERS_MAX {
-        return text.to_string();
+    if count <= letters_max {
+        return text;
     }
-    let head: String = text.chars().take(OP_LETTERS_MAX - 13).collect();
-    let tail: String = text.chars().skip(count - 12).collect();
+    let tail_count = 12;
+    let head: String = text.chars().take(letters_max - tail_count - 1).collect();
+    let tail: String = text.chars().skip(count - tail_count).collect();
     format!("{head}…{tail}")
 }
 
@@ -275,7 +300,7 @@ mod tests {
             let line = lines.find(|line| line.starts_with(name));
             line.unwrap_or_else(|| panic!("no {name} in: {text}"))
         };
-        let reader = line("s1t0 ");
+        let reader = line("s1t0  ");
         assert!(
             reader.contains("r(x, a value") && reader.ends_with("… and 40 more"),
             "{reader}"
@@ -286,7 +311,10 @@ mod tests {
             writer.contains("w(x, a value that") && writer.contains('…'),
             "{writer}"
         );
-        assert!(writer.chars().count() < 100, "{writer}");
+        assert!(
+            text.lines().all(|line| line.chars().count() <= 100),
+            "{text}"
+        );
     }
 
     #[test]
