@@ -108,7 +108,10 @@ transaction pay(w int, d int, c int, amount int)
   update customer set c_balance = :b - :amount, c_payment_cnt = :n + 1
     where c_w_id = :w and c_d_id = :d and c_id = :c;
 end;
+";
 
+/// The delivery of the oldest order.
+const DELIVERY: &str = "
 transaction deliver(w int, d int, carrier int)
   select min(no_o_id) into :o from new_order where no_w_id = :w and no_d_id = :d;
   require :o is not null;
@@ -174,12 +177,7 @@ fn order_entry_loses_updates_on_a_weak_store() {
     let program = program(ORDERS);
     let analysis = analyse(&program, &Options::default());
     let found = names(&program, &analysis);
-    for pair in [
-        ["pay", "pay"],
-        ["enter", "enter"],
-        ["deliver", "deliver"],
-        ["deliver", "pay"],
-    ] {
+    for pair in [["pay", "pay"], ["enter", "enter"]] {
         let pair: Vec<String> = pair.map(String::from).to_vec();
         assert!(found.contains(&pair), "{pair:?} of {found:?}");
     }
@@ -232,8 +230,8 @@ fn z3(script: &str) -> Option<Vec<bool>> {
 
 #[test]
 fn z3_decides_the_same() {
-    for text in [SMALL_BANK, ORDERS] {
-        let program = program(text);
+    for text in [SMALL_BANK.to_string(), format!("{ORDERS}{DELIVERY}")] {
+        let program = program(&text);
         let mut checker = Checker {
             program: &program,
             script: String::new(),

@@ -54,8 +54,43 @@ impl Constraints {
 
 type Bounds = FxHashMap<Variable, (i64, i64)>;
 
+/// Whether differences of two variables go round in a circle: no value is less than itself. Bounds
+/// alone would come to that one step at a time.
+fn circular(at_most: &[Linear]) -> bool {
+    let mut arcs: Vec<(Variable, Variable, i64)> = Vec::new();
+    for term in at_most {
+        if let [(first, a), (second, b)] = term.terms.as_slice() {
+            // x - y + c <= 0 is x <= y - c.
+            match (a, b) {
+                (1, -1) => arcs.push((*second, *first, term.constant)),
+                (-1, 1) => arcs.push((*first, *second, term.constant)),
+                _ => {}
+            }
+        }
+    }
+    let mut least: FxHashMap<Variable, i64> = FxHashMap::default();
+    for _ in 0..=arcs.len() {
+        let mut changed = false;
+        for (from, to, constant) in &arcs {
+            let start = least.get(from).copied().unwrap_or(0);
+            let bound = start.saturating_sub(*constant);
+            if bound < least.get(to).copied().unwrap_or(0) {
+                least.insert(*to, bound);
+                changed = true;
+            }
+        }
+        if !changed {
+            return false;
+        }
+    }
+    true
+}
+
 /// The bounds of the variables that occur; nothing where some variable has no value left.
 pub(super) fn narrow(at_most: &[Linear], constraints: &Constraints) -> Option<Bounds> {
+    if circular(at_most) {
+        return None;
+    }
     let constants = at_most.iter().map(|term| term.constant.saturating_abs());
     let range = constants
         .max()

@@ -18,6 +18,9 @@ pub(super) struct Layout<'a> {
     cuts: Vec<Vec<u32>>,
 }
 
+/// What an instance does.
+type Step = (usize, Event);
+
 /// When an instance does what.
 pub(super) struct Spot {
     pub begin: usize,
@@ -165,10 +168,10 @@ impl<'a> Layout<'a> {
     }
 
     /// What turns see, said without the numbers of turns.
-    pub fn named(&self, turns: &[Turn], sees: &[BTreeSet<usize>]) -> Vec<Vec<(usize, Event)>> {
-        let mut named: Vec<((usize, Event), Vec<(usize, Event)>)> = Vec::new();
+    pub fn named(&self, turns: &[Turn], sees: &[BTreeSet<usize>]) -> Vec<Vec<Step>> {
+        let mut named: Vec<(Step, Vec<Step>)> = Vec::new();
         for (turn, sees) in turns.iter().zip(sees) {
-            let mut seen: Vec<(usize, Event)> = sees
+            let mut seen: Vec<Step> = sees
                 .iter()
                 .map(|at| (turns[*at].instance, turns[*at].event))
                 .collect();

@@ -11,7 +11,7 @@ use crate::scenario::{Edge, Event, Point, Scenario, StoreLevel, Turn};
 use std::sync::Arc;
 
 /// How many splits the solver may make for one candidate.
-const SPLITS_MAX: u32 = 4000;
+const SPLITS_MAX: u32 = 2000;
 
 /// An instance of a transaction that follows one of its paths.
 #[derive(Clone, Debug, PartialEq)]

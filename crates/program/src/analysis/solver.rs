@@ -194,7 +194,7 @@ impl Solver<'_> {
                 let term = self.normal(term);
                 match term.known() {
                     Some(value) => Some(value == 0),
-                    None => self.apart.contains(&positive(term)).then_some(false),
+                    None => self.differs(term).then_some(false),
                 }
             }
             Node::AtMostZero(term) => {
@@ -212,6 +212,15 @@ impl Solver<'_> {
             self.trail.push(Change::Decided(formula));
         }
         holds
+    }
+
+    /// Whether the term is known not to be 0: it was said, or it is less, or it is more.
+    fn differs(&self, term: Linear) -> bool {
+        if self.numbers.is_at_most(&term) == Some(false) {
+            return true;
+        }
+        let less = self.numbers.is_at_most(&term.plus(&Linear::constant(1), 1));
+        less == Some(true) || self.apart.contains(&positive(term))
     }
 
     /// Whether each of them is as wanted.
