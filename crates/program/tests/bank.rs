@@ -137,24 +137,6 @@ fn names(program: &Program, analysis: &Analysis) -> BTreeSet<Vec<String>> {
 }
 
 #[test]
-fn the_only_write_skew_of_small_bank_at_snapshot_isolation_is_known() {
-    let program = program(SMALL_BANK);
-    let options = Options {
-        levels: vec![StoreLevel::Snapshot],
-        external: true,
-        length: 5,
-        ..Options::default()
-    };
-    let analysis = analyse(&program, &options);
-    assert!(analysis.scope.decided, "{:?}", analysis.counts);
-    let expected: Vec<String> = ["balance", "transact_savings", "write_check"]
-        .map(String::from)
-        .to_vec();
-    // Written without the update first, two checks lose no update at snapshot isolation.
-    assert_eq!(names(&program, &analysis), BTreeSet::from([expected]));
-}
-
-#[test]
 fn order_entry_is_serializable_at_snapshot_isolation() {
     let program = program(ORDERS);
     let options = Options {
