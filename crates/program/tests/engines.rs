@@ -9,6 +9,7 @@ const PROGRAM: &str = "
 create table t (id int primary key, v int not null);
 create table savings (id int primary key, bal int not null);
 create table checking (id int primary key, bal int not null);
+create table child (id int primary key, parent int references t (id));
 
 transaction two_writes()
   update t set v = 1 where id = 1;
@@ -68,6 +69,13 @@ transaction read_add_read(k int)
   select v from t where id = :k;
   update t set v = v + 1 where id = :k;
   select v from t where id = :k;
+end;
+transaction bear(k int, parent int)
+  insert into child values (:k, :parent);
+end;
+transaction bear_and_write(k int, parent int)
+  insert into child values (:k, :parent);
+  update t set v = v + 1 where id = :parent;
 end;
 transaction put(k int)
   insert into t values (:k, 1);
@@ -353,4 +361,28 @@ fn levels_can_be_mixed() {
         Appearance::Manifested,
         "one of the two is not serializable"
     );
+}
+
+#[test]
+fn mariadb_locks_what_a_foreign_key_refers_to() {
+    let program = program();
+    let instances: &[(&str, &[i64])] = &[("bear", &[7, 1]), ("deposit", &[1, 5])];
+    let one = scenario(&program, instances, "0.0 1.0 0.c 1.c");
+    let instances: &[(&str, &[i64])] = &[("bear_and_write", &[7, 1]), ("bear_and_write", &[8, 1])];
+    let two = scenario(&program, instances, "0.0 1.0 0.1 1.1 0.c 1.c");
+    for engine in [Engine::PostgresReadCommitted, Engine::MariaReadCommitted] {
+        let waits = played(&program, &one, engine).0.runs[1].waits.len();
+        assert_eq!(
+            waits,
+            usize::from(!engine.is_postgres()),
+            "{}",
+            engine.name()
+        );
+        let seen = played(&program, &two, engine).1;
+        let expected = match engine.is_postgres() {
+            true => Appearance::PreventedByLock,
+            false => Appearance::PreventedByAbort,
+        };
+        assert_eq!(seen, expected, "{}", engine.name());
+    }
 }

@@ -11,7 +11,7 @@ use crate::execute::play::{Abort, Counter};
 use crate::execute::store::{Effect, RowId, View};
 use crate::expr::{Expr, Value};
 use crate::ir::{Action, Lock, Part};
-use crate::schema::{Table, TableId};
+use crate::schema::{ColumnId, Table, TableId};
 use std::collections::BTreeSet;
 
 type Passed = (Vec<(RowId, Mode)>, Vec<Region>);
@@ -135,6 +135,8 @@ impl Simulation<'_> {
             }
         }
         rows.extend(targets(&found));
+        let parents = self.parents(&found).into_iter();
+        rows.extend(parents.map(|row| (row, Mode::Shared)));
         if engine.locks_gaps() {
             rows.extend(targets(&unsettled));
         }
@@ -142,6 +144,31 @@ impl Simulation<'_> {
         rows.sort_by_key(|(row, mode)| (*row, std::cmp::Reverse(*mode)));
         rows.retain(|(row, _)| seen.insert(*row));
         Ok((rows, gaps))
+    }
+
+    /// The rows that written foreign keys refer to, which InnoDB locks against changes.
+    fn parents(&self, effect: &Effect) -> Vec<RowId> {
+        let schema = self.trace.store.schema;
+        let mut found = Vec::new();
+        for change in &effect.changes {
+            let Some(after) = &change.after else {
+                continue;
+            };
+            let written = |column: &ColumnId| change.cells.iter().any(|(one, _)| one == column);
+            let keys = schema.table(change.table).foreign_keys.iter();
+            for key in keys.filter(|key| key.columns.iter().any(written)) {
+                let parent = &schema.table(key.table).primary_key;
+                let value = |column: &ColumnId| {
+                    let at = key.referred.iter().position(|one| one == column)?;
+                    let value = after.get(key.columns.get(at)?.index())?;
+                    (*value != Value::Null).then(|| value.clone())
+                };
+                let values: Option<Vec<Value>> = parent.iter().map(value).collect();
+                let row = values.and_then(|key_of| self.trace.store.find_key(key.table, &key_of));
+                found.extend(row);
+            }
+        }
+        found
     }
 
     fn evaluate_quietly(&self, bound: &Bound, view: &View) -> Result<Effect, Attempt> {

@@ -145,6 +145,12 @@ impl<'p> Store<'p> {
         self.ids.get(&(table, name.to_string())).copied()
     }
 
+    /// The row with that key, in the order of the primary key, if it ever became known.
+    pub fn find_key(&self, table: TableId, key: &[Value]) -> Option<RowId> {
+        let name = name_of(self.schema.table(table), key)?;
+        self.find(table, &name)
+    }
+
     fn unnamed_row(&mut self, table: TableId) -> RowId {
         self.unnamed += 1;
         self.row(table, format!("#{}", self.unnamed))
