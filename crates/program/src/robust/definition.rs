@@ -373,11 +373,15 @@ fn plays(split: &Split, units: &[Unit], levels: &[Option<Level>]) -> bool {
         })
         .collect();
     let mut run = Run::new(count);
-    let mut order = vec![0; split.hops[0].0 + 1];
+    let before = match all[0].level {
+        Level::ReadCommitted => split.hops[0].0 + 1,
+        _ => 1,
+    };
+    let mut order = vec![0; before];
     for (other, instance) in all.iter().enumerate().skip(1) {
         order.extend(vec![other; instance.accesses.len() + 1]);
     }
-    order.extend(vec![0; all[0].accesses.len() - split.hops[0].0]);
+    order.extend(vec![0; all[0].accesses.len() + 1 - before]);
     let goes = order.into_iter().all(|who| run.step(&all, who));
     goes && !run.is_serializable(&all) && !run.is_dangerous(&all)
 }

@@ -2,7 +2,7 @@
 
 use super::{Change, Counterexample, Level, Promotion, Robustness};
 use crate::ir::Program;
-use crate::scenario::{Edge, EdgeKind, Point};
+use crate::scenario::{Edge, EdgeKind, Event, Point};
 use std::fmt::Write;
 
 impl Counterexample {
@@ -21,21 +21,20 @@ impl Counterexample {
             // Writing to a string cannot fail.
             let _ = writeln!(out, "{from} {first} {what}; {to} {second}");
         }
-        let Some(split) = self.edges.first().map(|edge| edge.from) else {
-            return out;
-        };
+        let mine = self.schedule.iter().take_while(|turn| turn.instance == 0);
+        let count = mine
+            .filter(|turn| matches!(turn.event, Event::Statement(_)))
+            .count();
         let others: Vec<String> = (1..self.instances.len())
             .map(|instance| self.short_name(program, instance))
             .collect();
         let first = self.short_name(program, 0);
-        let statement = self.instances[0]
-            .path
-            .statements
-            .get(split.statement as usize);
-        let place = statement.map_or_else(String::new, |one| format!(" ({})", one.place));
+        let last = count.checked_sub(1);
+        let statement = last.and_then(|last| self.instances[0].path.statements.get(last));
+        let place = statement.map_or_else(String::new, |one| format!(" to {}", one.place));
         let _ = writeln!(
             out,
-            "order: {first} up to that read{place}; then {}, whole; then the rest of {first}",
+            "order: {first} up{place}; then {}, whole; then the rest of {first}",
             others.join(", then ")
         );
         out

@@ -4,9 +4,10 @@
 //! transactions that only select and update rows by key it is not robust if and only if there is a
 //! *split* run: T1 up to a read b1; then T2, …, Tm whole, one after the other; then the rest of T1;
 //! where T2 overwrites what b1 read, each transaction conflicts with the next, and Tm with T1 again:
-//! Tm reads what T1 writes, or (T1 at read committed) conflicts with what T1 does after b1. Locks
-//! and snapshots must allow it: no row that T1 holds up to b1 is held by another; on a snapshot T1
-//! writes no row at all that another wrote; and of T1, T2, Tm not all are serializable, nor does
+//! Tm reads what T1 writes, or (T1 at read committed) conflicts with what T1 does after b1. On a
+//! snapshot T1 is split behind its first statement: what it reads later is as old. Locks and
+//! snapshots must allow it: no row that T1 holds before the split is held by another; on a snapshot
+//! T1 writes no row at all that another wrote; and of T1, T2, Tm not all are serializable, nor does
 //! T1 read what Tm writes or T2 what T1 writes if the two are.
 //! Steps: choose T1, b1, T2 and which of their values are equal. Then follow conflicts from T2. All
 //! that matters about a row by which one transaction passes to the next is which of its key's
@@ -178,7 +179,8 @@ impl<'a> Splitter<'a> {
                     if let Some(split) = self.close(&entry, &reached.nodes) {
                         return Some(split);
                     }
-                    let allowed = |same: &Same<'_>| !self.touches(unit, same);
+                    let allowed =
+                        |same: &Same<'_>| !self.touches(unit, same) && !self.is_blocked(unit, same);
                     self.leave(&entry, &allowed, &mut reached);
                 }
             }
@@ -245,8 +247,12 @@ impl<'a> Splitter<'a> {
     /// Whether locks or snapshots keep a unit from running between the parts of T1.
     fn is_blocked(&self, unit: usize, same: &Same<'_>) -> bool {
         let t1 = self.t1();
-        let split = t1.accesses[self.read].statement;
         let on_snapshot = self.levels[self.first] != Some(Level::ReadCommitted);
+        // A snapshot is there from the first statement on: the rest of T1 may come later.
+        let split = match on_snapshot {
+            true => 0,
+            false => t1.accesses[self.read].statement,
+        };
         t1.accesses.iter().any(|one| {
             self.units[unit].accesses.iter().any(|two| {
                 let shared = one.lock != Lock::None && two.lock != Lock::None;

@@ -250,9 +250,14 @@ impl<'a> Workload<'a> {
                 columns: columns.columns,
             });
         }
-        let split = hops
-            .first()
-            .map_or(0, |hop| units[instances[0]].accesses[hop.0].statement + 1);
+        let split = hops.first().map_or(0, |hop| {
+            let first = &units[instances[0]];
+            match levels[first.transaction] {
+                Some(Level::ReadCommitted) => first.accesses[hop.0].statement + 1,
+                // The snapshot is there; nothing more needs to be held.
+                _ => 1,
+            }
+        });
         let instances: Vec<SplitInstance> = instances
             .iter()
             .map(|at| SplitInstance {
