@@ -199,7 +199,7 @@ impl Random {
 const NAMES: TableId = TableId(9);
 
 /// How many random sets are tried; each is its own seed.
-const SEEDS: u64 = 600;
+const SEEDS: u64 = 300;
 
 /// The most accesses of three instances that are interleaved.
 const STEPS_MAX: usize = 6;
@@ -439,6 +439,11 @@ fn both_methods_agree_with_the_definition() {
         let split = templates::find(&variant_units, &of(&variant_units));
         let cycle = cycle_of(&units, &of(&units), CycleKind::TypeII);
         match &split {
+            // Values joined by functions of new values: left to the graph.
+            Some(split) if !templates::holds(split, &variant_units) => {
+                let wrong = brute_force(&units, &levels, related);
+                assert!(cycle || !wrong, "seed {seed}: {levels:?} {units:#?}");
+            }
             Some(split) => {
                 not += 1;
                 long += usize::from(split.units.len() > 3);

@@ -62,6 +62,30 @@ pub(super) fn applies(units: &[Unit]) -> bool {
     all.iter().filter(simple).filter(one_key).count() == all.len()
 }
 
+/// Whether the values of a split run can be as the hops say. New values are followed without what is
+/// a function of them, so a long way may join values that differ; then the answer is open.
+pub(super) fn holds(split: &Split, units: &[Unit]) -> bool {
+    let parts: Vec<&Unit> = split.units.iter().map(|at| &units[*at]).collect();
+    let mut same = Same::new(&parts);
+    for (at, (from, to)) in split.hops.iter().enumerate() {
+        let next = (at + 1) % parts.len();
+        let left = parts[at].accesses[*from].key.iter().flatten();
+        let right = parts[next].accesses[*to].key.iter().flatten();
+        for (one, two) in left.zip(right) {
+            same.join((at, one.1), (next, two.1));
+        }
+    }
+    for (own, other) in &split.equal {
+        same.join((0, *own), *other);
+    }
+    let consistent = same.close();
+    let distinct = |(slot, unit): (usize, &&Unit)| {
+        let mut classes: BTreeSet<usize> = BTreeSet::new();
+        (0..unit.terms.len()).all(|term| classes.insert(same.class(slot, term)))
+    };
+    consistent && parts.iter().enumerate().all(distinct)
+}
+
 /// A component of the key of a row that two transactions share: a value of T1, or a new one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Component {

@@ -88,11 +88,13 @@ impl<'a> Workload<'a> {
             && templates::applies(&units)
             && let Some(units) = all_variants(&units)
         {
-            let split = templates::find(&units, &of_unit(&units));
-            return match split {
-                None => Robustness::Robust(self.proof(Method::Templates, &units, &[])),
-                Some(split) => self.exact(&split, &units, levels),
-            };
+            match templates::find(&units, &of_unit(&units)) {
+                None => return Robustness::Robust(self.proof(Method::Templates, &units, &[])),
+                Some(split) if templates::holds(&split, &units) => {
+                    return self.exact(&split, &units, levels);
+                }
+                Some(_) => {}
+            }
         }
         let paths: Vec<&Path> = units.iter().map(|unit| &*unit.path).collect();
         let numbered = match self.options.relations {
