@@ -58,6 +58,11 @@ public class Hospital {
 }
 "#;
 
+const PLAIN: Application<'_> = Application {
+    files: &[("Hospital.java", HOSPITAL)],
+    read: &["Hospital.java"],
+};
+
 fn has_java() -> bool {
     let mut version = Command::new("javac");
     version
@@ -78,13 +83,18 @@ fn has_java() -> bool {
     ready
 }
 
-fn hospital() -> (Program, Scenario) {
+/// Files by name, and which of them are read for transactions.
+struct Application<'a> {
+    files: &'a [(&'a str, &'a str)],
+    read: &'a [&'a str],
+}
+
+fn hospital(application: &Application<'_>) -> (Program, Scenario) {
     let (schema, _) = schema_of(DDL, "ddl.sql").expect("a schema");
-    let file = JavaFile {
-        name: "Hospital.java",
-        text: HOSPITAL,
-    };
-    let program = read_java(&[file], &schema).unwrap_or_else(|error| panic!("{error}"));
+    let read = |(name, _): &&(&str, &str)| application.read.contains(name);
+    let files = application.files.iter().filter(read);
+    let files: Vec<JavaFile<'_>> = files.map(|(name, text)| JavaFile { name, text }).collect();
+    let program = read_java(&files, &schema).unwrap_or_else(|error| panic!("{error}"));
     let row = |doctor| StoredRow {
         table: program.schema.find("duty").expect("a table"),
         values: vec![Value::Integer(doctor), Value::Integer(1)],
@@ -116,17 +126,26 @@ fn hospital() -> (Program, Scenario) {
     (program, scenario)
 }
 
-fn check(running: &Running, name: &str, expected: &[(ServerLevel, Appearance)]) {
-    let (program, scenario) = hospital();
+fn check(
+    running: &Running,
+    name: &str,
+    application: &Application<'_>,
+    expected: &[(ServerLevel, Appearance)],
+) {
+    let (program, scenario) = hospital(application);
     let directory = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
     std::fs::create_dir_all(&directory).expect("a directory");
-    let source = directory.join("Hospital.java");
-    std::fs::write(&source, HOSPITAL).expect("a source");
+    let written = |(name, text): &(&str, &str)| {
+        let source = directory.join(name);
+        std::fs::write(&source, text).expect("a source");
+        source
+    };
+    let sources = application.files.iter().map(written).collect();
     let options = ServerOptions::default();
     let server = Server::open(&running.url, &program.schema, options);
     let mut server = server.unwrap_or_else(|error| panic!("{error}"));
     let mut application = JavaApplication {
-        sources: vec![source],
+        sources,
         ..JavaApplication::default()
     };
     let host = JavaHost::start(&application, &server, 2, &directory);
@@ -163,7 +182,7 @@ fn java_on_postgres_skews_writes_until_it_is_serializable() {
             (ServerLevel::RepeatableRead, Appearance::Manifested),
             (ServerLevel::Serializable, Appearance::PreventedByAbort),
         ];
-        check(&running, "java-postgres", &expected);
+        check(&running, "java-postgres", &PLAIN, &expected);
     }
 }
 
@@ -178,6 +197,93 @@ fn java_on_mariadb_skews_writes_until_it_is_serializable() {
             (ServerLevel::RepeatableReadSnapshot, Appearance::Manifested),
             (ServerLevel::Serializable, Appearance::PreventedByAbort),
         ];
-        check(&running, "java-mariadb", &expected);
+        check(&running, "java-mariadb", &PLAIN, &expected);
     }
+}
+
+/// The few classes of BenchBase that a procedure needs, as far as it needs them here.
+const FRAME: &str = r#"
+package com.oltpbenchmark.api;
+
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.SQLException;
+
+public abstract class Procedure {
+    private DatabaseType type;
+
+    public enum DatabaseType { MARIADB, POSTGRES }
+
+    public <T extends Procedure> T initialize(DatabaseType type) {
+        this.type = type;
+        return null;
+    }
+
+    public final PreparedStatement getPreparedStatement(
+            Connection connection, SQLStmt statement, Object... values) throws SQLException {
+        if (type == null) {
+            throw new IllegalStateException("which database?");
+        }
+        PreparedStatement prepared = connection.prepareStatement(statement.text);
+        for (int at = 0; at < values.length; at++) {
+            prepared.setObject(at + 1, values[at]);
+        }
+        return prepared;
+    }
+
+    public static final class SQLStmt {
+        final String text;
+
+        public SQLStmt(String text) {
+            this.text = text;
+        }
+    }
+}
+"#;
+
+const LEAVE: &str = r#"
+package hospital;
+
+import com.oltpbenchmark.api.Procedure;
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.util.Random;
+
+public class Leave extends Procedure {
+    public final SQLStmt look = new SQLStmt("SELECT on_call FROM duty WHERE doctor = ?");
+    public final SQLStmt change = new SQLStmt("UPDATE duty SET on_call = 0 WHERE doctor = ?");
+
+    public void run(Connection conn, int doctor, int other) throws SQLException {
+        try (PreparedStatement stmt = getPreparedStatement(conn, look, other);
+                ResultSet rows = stmt.executeQuery()) {
+            if (!rows.next() || rows.getInt(1) == 0) {
+                throw new IllegalStateException("nobody would be left");
+            }
+        }
+        try (PreparedStatement stmt = getPreparedStatement(conn, change, doctor)) {
+            stmt.executeUpdate();
+        }
+    }
+}
+"#;
+
+#[test]
+fn procedures_of_a_frame_run_too() {
+    if !has_java() {
+        return;
+    }
+    let Some(running) = start("postgres") else {
+        return;
+    };
+    let application = Application {
+        files: &[("Leave.java", LEAVE), ("Procedure.java", FRAME)],
+        read: &["Leave.java"],
+    };
+    let expected = [
+        (ServerLevel::RepeatableRead, Appearance::Manifested),
+        (ServerLevel::Serializable, Appearance::PreventedByAbort),
+    ];
+    check(&running, "java-frame", &application, &expected);
 }

@@ -123,7 +123,7 @@ fn scenario(program: &Program, instances: &[(&str, &[i64])], turns: &str) -> Sce
 
 fn open(running: &Running, program: &Program) -> Server {
     let options = ServerOptions {
-        deadline: Duration::from_secs(20),
+        deadline: Duration::from_secs(60),
     };
     Server::open(&running.url, &program.schema, options).unwrap_or_else(|error| panic!("{error}"))
 }

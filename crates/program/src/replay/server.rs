@@ -26,7 +26,7 @@ pub struct ServerOptions {
 impl Default for ServerOptions {
     fn default() -> ServerOptions {
         ServerOptions {
-            deadline: Duration::from_secs(20),
+            deadline: Duration::from_secs(60),
         }
     }
 }

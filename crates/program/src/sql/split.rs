@@ -54,6 +54,27 @@ pub(crate) fn is_comment(rest: &str) -> bool {
     rest.starts_with("--") || rest.starts_with("/*")
 }
 
+/// A text on one line: without comments, blanks joined, quotes as they are.
+pub(crate) fn one_line(text: &str) -> String {
+    let mut line = String::new();
+    let mut at = 0;
+    while at < text.len() {
+        let rest = &text[at..];
+        let length = match opaque_length(rest) {
+            Some(length) => length.max(1),
+            None => rest.chars().next().map_or(1, char::len_utf8),
+        };
+        let blank = is_comment(rest) || rest.starts_with(char::is_whitespace);
+        match blank {
+            true if line.is_empty() || line.ends_with(' ') => {}
+            true => line.push(' '),
+            false => line.push_str(&rest[..length]),
+        }
+        at += length;
+    }
+    line.trim_end().to_string()
+}
+
 /// The place of an offset in a text that starts at a place.
 pub(crate) fn place_at(text: &str, offset: usize, start: &Place) -> Place {
     let before = &text[..offset];
@@ -152,6 +173,13 @@ mod tests {
         let expected = ["select ';'", "update t /* ; */ set x = 'it''s;'"];
         assert_eq!(texts, expected);
         assert_eq!(pieces[1].place, Place::new("f", 3, 3));
+    }
+
+    #[test]
+    fn a_statement_on_one_line_keeps_its_quotes_and_no_comments() {
+        let text = "select a -- the first; 'x'\n  from  t /* all */\n where b = 'two  blanks' ";
+        assert_eq!(one_line(text), "select a from t where b = 'two  blanks'");
+        assert_eq!(one_line("é  'ü"), "é 'ü");
     }
 
     #[test]

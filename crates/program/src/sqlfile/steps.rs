@@ -6,7 +6,7 @@ use crate::expr::{Condition, Expr, Row, StatementId, UnknownId};
 use crate::ir::{Label, Repeat, Statement, Step, Transaction};
 use crate::place::{Note, Place, ProgramError};
 use crate::schema::Schema;
-use crate::sql::split::opaque_length;
+use crate::sql::split::{one_line, opaque_length};
 use crate::sql::{Sql, read_condition, read_sql, read_value};
 
 const NESTING_MAX: usize = 50;
@@ -318,7 +318,7 @@ impl<'a, 't> Body<'a, 't> {
             }
             Sql::Begin | Sql::Ignored => return Ok(()),
         };
-        statement.sql = text.split_whitespace().collect::<Vec<&str>>().join(" ");
+        statement.sql = one_line(&text);
         let (id, outputs) = (statement.id, statement.outputs.len());
         self.names.executed(&statement);
         steps.push(Step::Execute(statement));
@@ -360,8 +360,7 @@ impl<'a, 't> Body<'a, 't> {
     fn data(&mut self, span: &Span<'_>) -> Read<Statement> {
         match self.sql(span)? {
             Sql::Data(mut statement) => {
-                let words: Vec<&str> = span.text.split_whitespace().collect();
-                statement.sql = words.join(" ");
+                statement.sql = one_line(span.text);
                 self.names.executed(&statement);
                 Ok(*statement)
             }

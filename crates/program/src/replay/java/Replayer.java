@@ -207,12 +207,15 @@ final class Client {
                 problem = Failures.text(thrown.getCause());
                 try {
                     end("R");
-                } catch (Ended end) {
-                    // It was over before.
+                } catch (Ended | SQLException end) {
+                    // It was over before, or the scheduler was told.
                 }
             }
         } catch (Ended end) {
             // It was over before.
+        } catch (SQLException refused) {
+            // The commit was ours; the scheduler was told.
+            problem = Failures.text(refused);
         }
         raw.rollback();
         line.send("END\t" + Line.encoded(seen.toString()) + "\t" + Line.encoded(problem));
@@ -395,7 +398,7 @@ final class Entry {
                     + " has no constructor that takes nothing or a connection");
         }
         fields(target, connection);
-        initialize(target);
+        initialize(target, connection.getMetaData().getDatabaseProductName());
         return target;
     }
 
@@ -414,7 +417,7 @@ final class Entry {
     }
 
     /** A procedure of BenchBase wants to know the database that it is on. */
-    private void initialize(Object target) throws Exception {
+    private void initialize(Object target, String product) throws Exception {
         for (Class<?> type = owner; type != null; type = type.getSuperclass()) {
             if (!type.getName().equals("com.oltpbenchmark.api.Procedure")) {
                 continue;
@@ -424,7 +427,7 @@ final class Entry {
                 if (one.getName().equals("initialize") && types.length == 1 && types[0].isEnum()) {
                     one.setAccessible(true);
                     for (Object constant : types[0].getEnumConstants()) {
-                        if (constant.toString().equals("POSTGRES")) {
+                        if (product.toUpperCase().startsWith(((Enum<?>) constant).name())) {
                             one.invoke(target, constant);
                         }
                     }

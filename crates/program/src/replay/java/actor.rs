@@ -14,7 +14,7 @@ use std::thread;
 use std::time::Duration;
 
 /// How long the application may compute between its statements.
-const THINKING: Duration = Duration::from_secs(20);
+const THINKING: Duration = Duration::from_secs(60);
 
 /// The socket of a thread of the application.
 pub(super) struct Conversation {

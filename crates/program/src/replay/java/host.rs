@@ -172,6 +172,13 @@ impl JavaHost {
                     "an instance of a transaction that is not there",
                 ));
             };
+            let is_part = |name: &str| name.parse::<u32>().is_ok();
+            if transaction.name.rsplit('.').next().is_some_and(is_part) {
+                return Err(ReplayError::new(format!(
+                    "{} is what a method does after a commit of its own: it cannot run alone",
+                    transaction.name
+                )));
+            }
             let level = levels[at];
             let first = match begins_early(scenario, at) {
                 true => level.snapshot(dialect),
