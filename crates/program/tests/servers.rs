@@ -362,7 +362,7 @@ end;
     let mut error = |scenario: &Scenario| {
         let judged =
             Replay::new(&mut server, &program, scenario).at(ServerLevel::Serializable, None);
-        judged.err().expect("an error").problem
+        judged.expect_err("an error").problem
     };
     let odd = error(&scenario);
     assert!(

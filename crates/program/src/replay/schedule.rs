@@ -388,7 +388,7 @@ mod tests {
 
     #[test]
     fn nobody_waits_for_ever() {
-        let error = run("s0", Some(9)).err().expect("no answer");
+        let error = run("s0", Some(9)).expect_err("no answer");
         assert!(error.problem.contains("instance 1, waiting"), "{error}");
         assert!(run("s2", None).is_err());
     }
