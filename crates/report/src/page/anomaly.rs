@@ -136,7 +136,7 @@ impl AnomalyView {
     pub fn html(&self, anchor: &str) -> String {
         let row = self.kind.row();
         let mut out = format!(
-            "<p class=\"lead\">{} <span class=\"dim\">({})</span></p>\n",
+            "<p class=\"lead\">{} <span class=\"dim\">[{}]</span></p>\n",
             html(&self.story.what),
             html(row.label)
         );
