@@ -144,15 +144,15 @@ fn supporting_arrows_are_drawn_in_layers_without_overlaps() {
 
 #[test]
 fn a_long_circle_is_cut_and_counted() {
-    let (history, anomaly) = ring(500, "k");
+    let (history, anomaly) = ring(100_012, "k");
     let picture = Picture::of(&history, &anomaly);
     assert_eq!(picture.boxes.len(), 12);
-    assert_eq!(picture.left_out, 488);
+    assert_eq!(picture.left_out, 100_000);
     assert_eq!(overlap(&layout(&picture)), None);
     assert!(
         picture
             .text(TextStyle::default())
-            .contains("488 more transactions")
+            .contains("100000 more transactions")
     );
 }
 

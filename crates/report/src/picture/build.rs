@@ -9,6 +9,7 @@ use crate::words::{Words, status_word};
 use history::{
     Anomaly, AnomalyKind, Edge, EdgeKind, History, OpId, Reason, Status, TxnId, ValueCode,
 };
+use std::collections::HashSet;
 
 /// Nobody reads a picture of more boxes.
 const BOXES_MAX: usize = 12;
@@ -43,7 +44,7 @@ impl Picture {
                 .filter(|op| words.has_op(*op))
                 .collect(),
             arrows: Vec::new(),
-            left_out: Vec::new(),
+            left_out: HashSet::new(),
         };
         for edge in &edges {
             sketch.add(edge, Role::Circle);
@@ -51,8 +52,9 @@ impl Picture {
         for edge in &support {
             sketch.add(edge, Role::Support);
         }
+        let named: HashSet<TxnId> = anomaly.transactions.iter().copied().collect();
         for &txn in &near {
-            if edges.is_empty() || anomaly.transactions.contains(&txn) {
+            if edges.is_empty() || named.contains(&txn) {
                 sketch.place(txn);
             }
         }
@@ -119,7 +121,7 @@ fn near(words: &Words<'_>, anomaly: &Anomaly, edges: &[Edge], support: &[Edge]) 
         .iter()
         .chain(support)
         .flat_map(|edge| [edge.from, edge.to]);
-    let mut seen = std::collections::HashSet::new();
+    let mut seen = HashSet::new();
     for txn in ends.chain(anomaly.transactions.iter().copied()) {
         if words.has_txn(txn) && seen.insert(txn) {
             near.push(txn);
@@ -150,7 +152,7 @@ struct Sketch<'a> {
     /// The operations that matter.
     ops: Vec<OpId>,
     arrows: Vec<Arrow>,
-    left_out: Vec<TxnId>,
+    left_out: HashSet<TxnId>,
 }
 
 impl Sketch<'_> {
@@ -160,9 +162,7 @@ impl Sketch<'_> {
             return Some(place);
         }
         if self.txns.len() >= BOXES_MAX {
-            if !self.left_out.contains(&txn) {
-                self.left_out.push(txn);
-            }
+            self.left_out.insert(txn);
             return None;
         }
         self.txns.push(txn);
