@@ -129,7 +129,7 @@ fn drawing(history: &History, anomaly: &Anomaly, width: usize) -> Vec<String> {
 fn label(history: &History, edge: &Edge) -> String {
     let kind = edge.kind.name();
     match edge.key {
-        Some(key) => format!("{kind} {}", cut(&history.key_name(key), VALUE_LETTERS_MAX)),
+        Some(key) => format!("{kind} {}", cut(history.key_name(key), VALUE_LETTERS_MAX)),
         None => kind.to_string(),
     }
 }
