@@ -31,11 +31,9 @@ impl Browser {
         let mut lines = BufReader::new(driver.stdout.take().expect("its output")).lines();
         let port = loop {
             let line = lines.next().expect("a line with the port").expect("text");
-            let word = line
-                .rsplit("on port ")
-                .next()
-                .map(|word| word.trim_end_matches('.'));
-            if let Some(Ok(port)) = word.map(str::parse) {
+            // It names port 0 before it knows which it got.
+            let word = line.split("successfully on port ").nth(1);
+            if let Some(Ok(port)) = word.map(|word| word.trim_end_matches('.').parse()) {
                 break port;
             }
         };
@@ -80,13 +78,9 @@ impl Browser {
             .write_all(head.as_bytes())
             .and_then(|()| stream.write_all(body.as_bytes()))
             .map_err(|error| error.to_string())?;
-        let mut answer = String::new();
-        stream
-            .read_to_string(&mut answer)
-            .map_err(|error| error.to_string())?;
-        let (_, body) = answer.split_once("\r\n\r\n").ok_or("no answer")?;
+        let body = read_body(stream).map_err(|error| error.to_string())?;
         let mut value: Value =
-            serde_json::from_str(body).map_err(|error| format!("{error}: {body}"))?;
+            serde_json::from_str(&body).map_err(|error| format!("{error}: {body}"))?;
         match value["value"].get("error") {
             Some(error) => Err(format!("{error}: {}", value["value"]["message"])),
             None => Ok(value["value"].take()),
@@ -239,6 +233,26 @@ impl Drop for Browser {
         let _ = self.driver.kill();
         let _ = self.driver.wait();
     }
+}
+
+/// The body of an answer. The driver keeps connections open, so its length is what tells the end.
+fn read_body(stream: TcpStream) -> std::io::Result<String> {
+    let mut reader = BufReader::new(stream);
+    let mut length = 0;
+    loop {
+        let mut line = String::new();
+        reader.read_line(&mut line)?;
+        let line = line.trim_end().to_ascii_lowercase();
+        if line.is_empty() {
+            break;
+        }
+        if let Some(value) = line.strip_prefix("content-length:") {
+            length = value.trim().parse().map_err(std::io::Error::other)?;
+        }
+    }
+    let mut bytes = vec![0; length];
+    reader.read_exact(&mut bytes)?;
+    String::from_utf8(bytes).map_err(std::io::Error::other)
 }
 
 /// Base64.

@@ -50,12 +50,17 @@ const LOST: &str = "{\"isolde\":\"history\",\"version\":1}\n\
 
 impl Page {
     fn serve(name: &str) -> Page {
+        Page::serve_with(name, &[])
+    }
+
+    fn serve_with(name: &str, options: &[&str]) -> Page {
         let directory = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("page-{name}"));
         let _ = std::fs::remove_dir_all(&directory);
         std::fs::create_dir_all(&directory).expect("a directory");
         let mut server = Command::new(env!("CARGO_BIN_EXE_isolde"))
             .arg("serve")
             .arg(&directory)
+            .args(options)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -359,4 +364,54 @@ fn a_run_can_be_cancelled() {
     browser.click(".panel button");
     browser.sees("Cancelled");
     no_complaints(&browser);
+}
+
+#[test]
+fn the_token_opens_the_page_and_leaves_the_address() {
+    if !install::has_browser() {
+        return;
+    }
+    let _alone = one_at_a_time();
+    let page = Page::serve_with("token", &["--token"]);
+    let (bare, token) = page.url.split_once("?token=").expect("a token");
+    assert_eq!(token.len(), 32);
+    let browser = Browser::open();
+    browser.go(bare);
+    let text = browser.run("return document.body.innerText");
+    assert!(
+        text.as_str()
+            .unwrap_or_default()
+            .contains("it has the token"),
+        "{text}"
+    );
+    browser.go(&page.url);
+    browser.sees("Drop a history here");
+    assert_eq!(browser.run("return location.href"), bare);
+    drop_file(&browser, "lost.jsonl", LOST);
+    browser.sees("lost-update");
+}
+
+#[test]
+fn beyond_loopback_there_is_always_a_token() {
+    let page = Page::serve_with("beyond", &["--listen", "0.0.0.0:0"]);
+    assert!(page.url.contains("/?token="), "{}", page.url);
+    let other = Page::serve("within");
+    assert!(
+        other.url.starts_with("http://127.0.0.1:") && other.url.ends_with('/'),
+        "{}",
+        other.url
+    );
+}
+
+#[test]
+fn an_address_that_is_none_is_refused() {
+    for listen in ["nonsense", "127.0.0.1", "127.0.0.1:x"] {
+        let output = Command::new(env!("CARGO_BIN_EXE_isolde"))
+            .args(["serve", "--listen", listen])
+            .output()
+            .expect("it starts");
+        assert_eq!(output.status.code(), Some(2), "{listen}");
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(said.contains("such as 127.0.0.1:8080"), "{said}");
+    }
 }

@@ -4,6 +4,7 @@ use super::index::Index;
 use super::weather;
 use history::format::Loaded;
 use report::Fault;
+use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::SystemTime;
@@ -17,6 +18,8 @@ pub(crate) struct Opened {
     pub index: Index,
     /// What was done to the servers, if it is a recording.
     pub faults: Vec<Fault>,
+    /// The history in numbers, once somebody asked.
+    pub overview: OnceLock<Value>,
     weight: u64,
 }
 
@@ -109,6 +112,7 @@ impl Histories {
         Ok(Arc::new(Opened {
             index: Index::of(history),
             faults: weather::faults(path),
+            overview: OnceLock::new(),
             loaded,
             weight,
         }))

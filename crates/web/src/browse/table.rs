@@ -147,6 +147,10 @@ pub(super) fn times(opened: &Opened, txn: TxnId) -> (Option<i64>, Option<i64>) {
 
 /// A history in numbers.
 pub(crate) fn overview(opened: &Opened) -> Value {
+    opened.overview.get_or_init(|| count(opened)).clone()
+}
+
+fn count(opened: &Opened) -> Value {
     let history = &opened.loaded.history;
     let sessions: Vec<Value> = history
         .sessions()
