@@ -15,7 +15,7 @@ pub struct Browser {
 }
 
 /// How long something may take to appear. The machine may be busy.
-const PATIENCE: Duration = Duration::from_secs(90);
+const PATIENCE: Duration = Duration::from_secs(60);
 /// The name of an element's id in WebDriver.
 const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
 

@@ -166,7 +166,7 @@ fn a_dropped_file_is_checked_and_its_anomaly_opened() {
     browser.sees("Choose an edge");
     // From it to the neighbours.
     browser.click(".card .button");
-    browser.sees("in session 0");
+    browser.sees("in session");
     browser.sees("read by");
     look(&browser, "transaction");
     browser.click(".others a");
