@@ -36,7 +36,7 @@ pub(crate) fn compare(before: &Value, after: &Value) -> Value {
     })
 }
 
-fn verdict_of<'a>(report: &'a Value, level: Level) -> Option<&'a str> {
+fn verdict_of(report: &Value, level: Level) -> Option<&str> {
     let results = report["results"].as_array()?;
     let found = results
         .iter()
