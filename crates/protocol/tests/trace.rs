@@ -2,8 +2,8 @@
 #![allow(missing_docs)]
 
 use protocol::{
-    Answer, Cause, Counterexample, Entry, Faults, Form, Happened, Model, Page, Property, Question,
-    ReplayFile, Request, Run, Setup, World, catalogue, html, mermaid, svg, text,
+    Answer, Cause, Counterexample, Entry, Faults, Form, Happened, Model, Property, Question,
+    ReplayFile, Request, Run, Setup, World, catalogue, mermaid, svg, text,
 };
 
 fn entry(name: &str) -> Entry {
