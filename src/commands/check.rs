@@ -162,11 +162,7 @@ fn check_file(
     }
     let exit = collected.print(&report, started.elapsed().as_secs_f64())?;
     if let Some(directory) = &args.report {
-        let report = Report::new(file, loaded, &answers, args.levels.is_empty());
-        page::write(directory, &report, page::Extras::default())?;
-        output::note(&format!(
-            "{directory}/index.html has the verdicts and the anomalies"
-        ));
+        write_page(directory, &report)?;
     }
     if let Some(path) = &args.certificate {
         let results: Vec<LevelResult> =
@@ -177,6 +173,14 @@ fn check_file(
         write_shrunk(file, output, shrunk)?;
     }
     Ok(exit)
+}
+
+fn write_page(directory: &str, report: &Report<'_>) -> Result<(), Failure> {
+    page::write(directory, report, page::Extras::default())?;
+    output::note(&format!(
+        "{directory}/index.html has the verdicts and the anomalies"
+    ));
+    Ok(())
 }
 
 /// What is assumed of each key, if anything, and what contradicts it. Where a limit is reached, the
