@@ -177,8 +177,8 @@ pub struct ShowArgs {
     #[command(flatten)]
     pub source: SourceArgs,
     /// Show the straight-line paths, too
-    #[arg(long)]
-    pub paths: bool,
+    #[arg(long = "paths")]
+    pub with_paths: bool,
 }
 
 fn parse_level_of(text: &str) -> Result<(String, StoreLevel), String> {

@@ -15,7 +15,7 @@ pub fn run(args: &ShowArgs) -> Result<Exit, Failure> {
     for transaction in &program.transactions {
         out.push('\n');
         out.push_str(&Printer::new(&program.schema, transaction).transaction());
-        if args.paths {
+        if args.with_paths {
             paths(program, transaction, &mut out);
         }
     }
