@@ -60,6 +60,7 @@ const FOREIGN: &[(&str, &[&str])] = &[
             "src/args.rs",
             "src/lib.rs",
             "src/model_args.rs",
+            "src/program_args.rs",
             "src/run_args.rs",
             "src/commands/shell.rs",
         ],

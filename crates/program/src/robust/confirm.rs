@@ -9,7 +9,7 @@ use crate::analysis::{Candidate, Infeasible, Run, witness};
 use crate::execute::{How, Judgement, judge, play};
 use crate::ir::{Action, Lock, Program, Statement};
 use crate::paths::Path;
-use crate::scenario::{Point, Scenario};
+use crate::scenario::{Event, Point, Scenario, Turn};
 use std::sync::Arc;
 
 /// The most combinations of paths that are tried for one counterexample.
@@ -28,7 +28,8 @@ pub(super) fn confirm(
         for (instance, path) in tried.instances.iter_mut().zip(combination) {
             instance.path = path;
         }
-        match witness(program, &candidate(&tried)) {
+        let found_scenario = witness(program, &candidate(&tried));
+        match found_scenario.map(|scenario| with_views(scenario, &tried)) {
             Ok(scenario) if shows(program, &scenario) => {
                 *found = tried;
                 return Ok(scenario);
@@ -39,6 +40,36 @@ pub(super) fn confirm(
         }
     }
     Err(worst)
+}
+
+/// The scenario with what every statement sees, which the levels of the instances decide: what was
+/// committed before it, or before its transaction began.
+fn with_views(mut scenario: Scenario, found: &Counterexample) -> Scenario {
+    let schedule = scenario.schedule.clone();
+    let first = |instance: usize, event: Option<Event>| {
+        let same = |turn: &Turn| turn.instance == instance && event.is_none_or(|e| turn.event == e);
+        schedule.iter().position(same)
+    };
+    for (at, turn) in scenario.schedule.iter_mut().enumerate() {
+        let level = found.instances.get(turn.instance).map(|one| one.level);
+        let (Event::Statement(_), Some(level)) = (turn.event, level) else {
+            continue;
+        };
+        let since = match level {
+            Level::ReadCommitted => at,
+            Level::Snapshot | Level::Serializable => first(turn.instance, None).unwrap_or(at),
+        };
+        let seen = schedule
+            .iter()
+            .enumerate()
+            .take(since)
+            .filter(|(_, other)| {
+                let committed = first(other.instance, Some(Event::Commit));
+                other.instance != turn.instance && committed.is_some_and(|commit| commit < since)
+            });
+        turn.sees = Some(seen.map(|(place, _)| place).collect());
+    }
+    scenario
 }
 
 /// Whether no serial order does what the scenario does, when it is played.
