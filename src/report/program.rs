@@ -10,6 +10,11 @@ use std::fmt::Write;
 /// How wide a statement is shown.
 const SQL_WIDTH: usize = 76;
 
+/// So many of them: `1 anomaly`, `2 anomalies`.
+pub fn counted(count: usize, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
+}
+
 /// The first line about an anomaly: its name and its transactions.
 pub fn title(program: &Program, anomaly: &Anomaly) -> String {
     let names: Vec<&str> = anomaly

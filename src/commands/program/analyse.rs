@@ -8,7 +8,7 @@ use crate::exit::{Exit, Failure};
 use crate::output;
 use crate::program_args::{AnalyseArgs, EdgeArg};
 use crate::progress::Progress;
-use crate::report::program::{edge_text, story, title};
+use crate::report::program::{counted, edge_text, story, title};
 use program::analysis::{Analysis, Anomaly, Counts, Options, Watch, analyse_with};
 use program::{Bounds, EdgeKind, Program, StoreLevel, Transaction};
 use serde_json::{Value, json};
@@ -224,7 +224,12 @@ fn summary(
     if count == 0 {
         return "No anomaly.\n".to_string();
     }
-    let _ = writeln!(out, "{count} anomalies of {} kinds:", told.len());
+    let _ = writeln!(
+        out,
+        "{} of {}:",
+        counted(count, "anomaly", "anomalies"),
+        counted(told.len(), "kind", "kinds")
+    );
     for (title, count) in told {
         let _ = writeln!(out, "  {count:>4} × {title}");
     }

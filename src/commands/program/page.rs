@@ -4,7 +4,7 @@ use super::play::Outcome;
 use super::sources::{Sources, Text as SourceText};
 use crate::exit::Failure;
 use crate::report::page::{reproduce, write_files};
-use crate::report::program::{edge_text, rows_text, title};
+use crate::report::program::{counted, edge_text, rows_text, title};
 use program::analysis::{Analysis, Anomaly};
 use program::{
     Edge, EdgeKind, How, Program, Scenario, ShownStep, instance_name, instance_text, play,
@@ -58,7 +58,7 @@ pub fn write(
             Tone::Unsure,
             "No anomaly found, but not all is decided".to_string(),
         ),
-        (count, _) => (Tone::Bad, format!("{count} anomalies")),
+        (count, _) => (Tone::Bad, counted(count, "anomaly", "anomalies")),
     };
     let names: Vec<&str> = read.files.iter().map(|file| file.name.as_str()).collect();
     let page = Page {
