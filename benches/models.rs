@@ -22,7 +22,7 @@
 //! An exploration ends after `ISOLDE_BENCH_STATES` states (5000000), which does not change its rate.
 #![allow(missing_docs)]
 
-#[path = "../crates/protocol/tests/machines/mod.rs"]
+#[path = "../crates/protocol/tests/all/machines/mod.rs"]
 mod machines;
 mod measure;
 

@@ -1,7 +1,7 @@
 //! Directories of Jepsen's store, `test.jepsen`, and results as EDN.
 
 #[allow(dead_code)]
-#[path = "../../crates/history/tests/store/encode.rs"]
+#[path = "../../crates/history/tests/all/store/encode.rs"]
 mod encode;
 
 use super::{Folder, VIOLATED, corpus, isolde};

@@ -1,0 +1,147 @@
+//! Histories that fuzzing found, also against other checkers: each verdict on them has to pass the certifier.
+use checker::{Options, check};
+use history::format::{Format, ReadOptions, Source, read};
+use history::{Initial, Level, Verdict};
+
+/// The verdicts on a history in JSON lines, certified.
+fn verdicts(lines: &str) -> Vec<Verdict> {
+    let text = format!("{{\"isolde\":\"history\",\"version\":1}}\n{lines}");
+    let source = Source {
+        name: "test",
+        bytes: text.as_bytes(),
+    };
+    let options = ReadOptions {
+        format: Some(Format::Isolde),
+        ..ReadOptions::default()
+    };
+    let history = read(&[source], &options).expect("a good history").history;
+    let levels: Vec<Level> = Level::all().collect();
+    let checked = check(&history, &levels, &Options::default());
+    let certified = checked.into_iter().map(|checked| {
+        let result = checked.result;
+        if !matches!(result.verdict, Verdict::Unknown(_)) {
+            let certified = history::certify(&history, &Initial::default(), &result);
+            certified.unwrap_or_else(|refusal| panic!("{}: {}", result.level, refusal.reason()));
+        }
+        result.verdict
+    });
+    certified.collect()
+}
+
+fn all_unknown(lines: &str) -> bool {
+    let is_unknown = |verdict: &Verdict| matches!(verdict, Verdict::Unknown(_));
+    verdicts(lines).iter().all(is_unknown)
+}
+
+#[test]
+fn no_order_is_proof_where_an_element_is_appended_twice() {
+    assert!(all_unknown(
+        "{\"session\":0,\"ops\":[[\"append\",\"x\",1]]}\n\
+         {\"session\":1,\"ops\":[[\"append\",\"x\",1]]}\n\
+         {\"session\":2,\"ops\":[[\"rlist\",\"x\",null]]}\n"
+    ));
+}
+
+#[test]
+fn no_order_is_proof_where_a_list_is_written_like_a_register() {
+    assert!(all_unknown(
+        "{\"session\":0,\"ops\":[[\"w\",\"x\",1]]}\n\
+         {\"session\":1,\"ops\":[[\"rlist\",\"x\",null]]}\n"
+    ));
+}
+
+#[test]
+fn a_violation_stands_where_an_element_is_appended_twice() {
+    let verdicts = verdicts(
+        "{\"session\":0,\"ops\":[[\"append\",\"x\",1]]}\n\
+         {\"session\":1,\"ops\":[[\"append\",\"x\",1]]}\n\
+         {\"session\":2,\"ops\":[[\"rlist\",\"x\",null],[\"r\",\"y\",7]]}\n",
+    );
+    let is_violated = |verdict: &Verdict| matches!(verdict, Verdict::Violated(_));
+    assert!(verdicts.iter().skip(1).all(is_violated));
+}
+
+#[test]
+fn a_list_that_ends_in_the_initial_value_is_not_the_initial_version() {
+    let verdicts = verdicts("{\"session\":0,\"ops\":[[\"rlist\",\"x\",[6,0]]]}\n");
+    let is_violated = |verdict: &Verdict| matches!(verdict, Verdict::Violated(_));
+    assert!(verdicts.iter().skip(1).all(is_violated));
+}
+
+/// Only read-uncommitted is left, which allows reads of what never was.
+fn all_but_the_first_are_violated(lines: &str) {
+    let verdicts = verdicts(lines);
+    assert!(matches!(verdicts[0], Verdict::Holds(_)));
+    let is_violated = |verdict: &Verdict| matches!(verdict, Verdict::Violated(_));
+    assert!(verdicts.iter().skip(1).all(is_violated));
+}
+
+#[test]
+fn lists_of_unknown_elements_contradict_each_other() {
+    all_but_the_first_are_violated(
+        "{\"session\":0,\"ops\":[[\"rlist\",\"x\",[1,2]]]}\n\
+         {\"session\":1,\"ops\":[[\"rlist\",\"x\",[2,1]]]}\n",
+    );
+}
+
+#[test]
+fn a_list_shows_an_element_that_nobody_appended_among_others() {
+    all_but_the_first_are_violated(
+        "{\"session\":0,\"ops\":[[\"append\",\"x\",3]]}\n\
+         {\"session\":1,\"ops\":[[\"append\",\"x\",4]]}\n\
+         {\"session\":2,\"ops\":[[\"rlist\",\"x\",[3,2,4]]]}\n",
+    );
+}
+
+#[test]
+fn an_append_tried_again_after_an_abort_is_not_unseen() {
+    let verdicts = verdicts(
+        "{\"session\":0,\"status\":\"aborted\",\"ops\":[[\"append\",\"x\",1]]}\n\
+         {\"session\":0,\"ops\":[[\"append\",\"x\",1]]}\n\
+         {\"session\":1,\"ops\":[[\"append\",\"x\",2],[\"rlist\",\"x\",[1,2]]]}\n",
+    );
+    let holds = |verdict: &Verdict| matches!(verdict, Verdict::Holds(_));
+    assert!(verdicts.iter().all(holds));
+}
+
+fn all_are_violated(lines: &str) {
+    let is_violated = |verdict: &Verdict| matches!(verdict, Verdict::Violated(_));
+    assert!(verdicts(lines).iter().all(is_violated));
+}
+
+#[test]
+fn an_element_shown_twice_has_no_second_place() {
+    all_are_violated(
+        "{\"session\":0,\"ops\":[[\"append\",\"x\",1]]}\n\
+         {\"session\":1,\"ops\":[[\"append\",\"x\",2]]}\n\
+         {\"session\":2,\"ops\":[[\"rlist\",\"x\",[1,2,1]]]}\n",
+    );
+}
+
+#[test]
+fn an_element_that_nobody_appended_is_not_shown_twice_at_any_level() {
+    all_are_violated("{\"session\":0,\"ops\":[[\"rlist\",\"x\",[7,7]]]}\n");
+}
+
+#[test]
+fn what_a_list_lacks_comes_later_even_if_it_was_appended_twice() {
+    let verdicts = verdicts(
+        "{\"session\":0,\"ops\":[[\"append\",\"x\",1]]}\n\
+         {\"session\":0,\"ops\":[[\"append\",\"x\",2]]}\n\
+         {\"session\":0,\"ops\":[[\"rlist\",\"x\",[1]]]}\n\
+         {\"session\":1,\"ops\":[[\"append\",\"x\",2]]}\n",
+    );
+    assert!(matches!(verdicts.last(), Some(Verdict::Violated(_))));
+}
+
+#[test]
+fn an_element_tried_again_after_an_abort_orders_its_neighbours() {
+    let verdicts = verdicts(
+        "{\"session\":0,\"status\":\"aborted\",\"ops\":[[\"append\",\"x\",1]]}\n\
+         {\"session\":1,\"ops\":[[\"append\",\"x\",1],[\"append\",\"x\",3]]}\n\
+         {\"session\":2,\"ops\":[[\"append\",\"x\",2]]}\n\
+         {\"session\":3,\"ops\":[[\"rlist\",\"x\",[1,2,3]]]}\n",
+    );
+    let is_violated = |verdict: &Verdict| matches!(verdict, Verdict::Violated(_));
+    assert!(verdicts.iter().all(is_violated));
+}

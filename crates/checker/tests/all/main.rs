@@ -1,0 +1,17 @@
+//! Every test of this crate in one binary: what takes the time is linking.
+#![allow(missing_docs)]
+
+mod agreement;
+mod cycles;
+mod elements;
+mod explanations;
+mod fuzzed;
+mod key_order;
+mod shape;
+mod shapes;
+mod shrink;
+mod small;
+mod strong;
+
+#[path = "../../../history/tests/all/support/mod.rs"]
+mod support;

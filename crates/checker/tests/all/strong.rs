@@ -1,0 +1,357 @@
+//! The strong levels against the executable definitions, on small random histories. Every verdict
+//! is certified.
+use crate::small;
+
+use checker::{Options, Strategy, check};
+use history::{Builder, History, Initial, Level, Op, TxnId, Value, Verdict, definition};
+use small::{Shape, random_history, show};
+
+/// How many seeds a test tries at most; `ISOLDE_SEEDS` asks for more.
+fn seeds(start: u64, count: u64) -> std::ops::Range<u64> {
+    let factor = std::env::var("ISOLDE_SEEDS").ok();
+    let factor: u64 = factor.and_then(|text| text.parse().ok()).unwrap_or(1);
+    start..start + count * factor
+}
+
+/// Every strong level must get the verdict of the definition. Prints the seed on failure.
+fn agree(shape: &Shape, seeds: std::ops::Range<u64>) {
+    let levels: Vec<Level> = Level::all()
+        .filter(|level| !Level::WEAK.contains(level))
+        .collect();
+    let (mut violated, mut held, mut unknown) = (0u64, 0u64, 0u64);
+    for seed in seeds {
+        let history = random_history(shape, seed);
+        let Ok(truth) = definition::holds_all(&history, &Initial::default()) else {
+            continue;
+        };
+        for answer in check(&history, &levels, &Options::default()) {
+            let level = answer.result.level;
+            let holds = truth
+                .iter()
+                .find(|(other, _)| *other == level)
+                .expect("every level")
+                .1;
+            let said = match &answer.result.verdict {
+                Verdict::Holds(_) => true,
+                Verdict::Violated(_) => false,
+                Verdict::Unknown(why) => {
+                    assert!(
+                        shape.duplicates > 0 && shape.indeterminate > 0,
+                        "seed {seed}, {level}: {why}\n{}",
+                        show(&history)
+                    );
+                    unknown += 1;
+                    continue;
+                }
+            };
+            assert_eq!(
+                said,
+                holds,
+                "seed {seed}, {level}: the definition says holds = {holds}\n{}\n{:#?}",
+                show(&history),
+                answer.result.verdict
+            );
+            if let Err(refusal) = history::certify(&history, &Initial::default(), &answer.result) {
+                panic!(
+                    "seed {seed}, {level}: {refusal}\n{}\n{:#?}",
+                    show(&history),
+                    answer.result.verdict
+                );
+            }
+            violated += u64::from(!holds);
+            held += u64::from(holds);
+        }
+    }
+    println!("{held} hold, {violated} are violated, {unknown} unknown");
+    assert!(violated > 0 && held > 0, "both verdicts should occur");
+    assert!(
+        unknown * 20 < violated + held,
+        "{unknown} answers are unknown"
+    );
+}
+
+#[test]
+fn registers_agree_with_the_definition() {
+    agree(&Shape::default(), seeds(0, 3000));
+}
+
+#[test]
+fn blind_writes_on_one_key_agree_with_the_definition() {
+    agree(
+        &Shape {
+            keys: 1,
+            txns: 7,
+            ..Shape::default()
+        },
+        seeds(100_000, 1500),
+    );
+}
+
+#[test]
+fn many_sessions_agree_with_the_definition() {
+    agree(
+        &Shape {
+            sessions: 7,
+            txns: 7,
+            ops: 4,
+            keys: 3,
+            ..Shape::default()
+        },
+        seeds(200_000, 2000),
+    );
+}
+
+#[test]
+fn indeterminate_transactions_agree_with_the_definition() {
+    agree(
+        &Shape {
+            aborted: 10,
+            indeterminate: 30,
+            ..Shape::default()
+        },
+        seeds(300_000, 2000),
+    );
+}
+
+#[test]
+fn read_modify_writes_agree_with_the_definition() {
+    agree(
+        &Shape {
+            read_modify_write: 70,
+            ..Shape::default()
+        },
+        seeds(400_000, 2000),
+    );
+}
+
+#[test]
+fn values_written_twice_agree_with_the_definition() {
+    agree(
+        &Shape {
+            duplicates: 40,
+            txns: 5,
+            ..Shape::default()
+        },
+        seeds(500_000, 2000),
+    );
+}
+
+#[test]
+fn values_written_twice_perhaps_agree_with_the_definition() {
+    agree(
+        &Shape {
+            duplicates: 40,
+            indeterminate: 25,
+            txns: 5,
+            ..Shape::default()
+        },
+        seeds(600_000, 2000),
+    );
+}
+
+#[test]
+fn real_time_agrees_with_the_definition() {
+    for (lists, start) in [(false, 1_100_000), (true, 1_200_000)] {
+        let shape = Shape {
+            timed: true,
+            sessions: 5,
+            indeterminate: 10,
+            lists,
+            ..Shape::default()
+        };
+        agree(&shape, seeds(start, 1500));
+    }
+}
+
+#[test]
+fn times_and_values_written_twice_agree_with_the_definition() {
+    let shape = Shape {
+        timed: true,
+        duplicates: 40,
+        indeterminate: 20,
+        txns: 5,
+        ..Shape::default()
+    };
+    agree(&shape, seeds(1_300_000, 1500));
+}
+
+#[test]
+fn lists_agree_with_the_definition() {
+    agree(
+        &Shape {
+            lists: true,
+            ..Shape::default()
+        },
+        seeds(700_000, 2000),
+    );
+}
+
+#[test]
+fn uncertain_and_spoilt_lists_agree_with_the_definition() {
+    for (wild, start) in [(0, 710_000), (6, 720_000)] {
+        let shape = Shape {
+            lists: true,
+            aborted: 8,
+            indeterminate: 20,
+            timed: true,
+            wild,
+            ..Shape::default()
+        };
+        agree(&shape, seeds(start, 2000));
+    }
+}
+
+/// Without a guess, without pruning, without repair: the verdicts stay the same.
+#[test]
+fn shortcuts_change_no_verdict() {
+    let shapes = [
+        Shape {
+            sessions: 5,
+            txns: 10,
+            keys: 3,
+            ..Shape::default()
+        },
+        Shape {
+            txns: 8,
+            keys: 2,
+            duplicates: 30,
+            indeterminate: 10,
+            ..Shape::default()
+        },
+    ];
+    let levels = [
+        Level::Prefix,
+        Level::SnapshotIsolation,
+        Level::StrongSessionSnapshotIsolation,
+        Level::Serializable,
+        Level::StrongSessionSerializable,
+    ];
+    for (shape, seed) in shapes.iter().zip([800_000, 900_000]) {
+        for seed in seeds(seed, 600) {
+            let history = random_history(shape, seed);
+            let verdicts = |bits: u32| -> Vec<&'static str> {
+                let options = Options {
+                    strategy: Strategy {
+                        cycles: true,
+                        guess: bits & 1 != 0,
+                        prune: bits & 2 != 0,
+                        repair: bits & 4 != 0,
+                    },
+                    ..Options::default()
+                };
+                let checked = check(&history, &levels, &options);
+                for answer in &checked {
+                    let decided = !matches!(answer.result.verdict, Verdict::Unknown(_));
+                    let refusal = history::certify(&history, &Initial::default(), &answer.result);
+                    let is_proved = refusal.is_ok() || !decided;
+                    assert!(is_proved, "seed {seed}, shortcuts {bits}: {refusal:?}");
+                }
+                checked
+                    .iter()
+                    .map(|answer| answer.result.verdict.name())
+                    .collect()
+            };
+            let all = verdicts(7);
+            for bits in 0..7 {
+                assert_eq!(
+                    verdicts(bits),
+                    all,
+                    "seed {seed}, shortcuts {bits}\n{}",
+                    show(&history)
+                );
+            }
+        }
+    }
+}
+
+/// Renaming keys, turning sessions round and leaving out a transaction that nobody read from: a level
+/// that holds still holds; the first two change nothing at all.
+#[test]
+fn verdicts_survive_renaming_and_reordering() {
+    let shape = Shape {
+        sessions: 4,
+        txns: 9,
+        keys: 3,
+        ..Shape::default()
+    };
+    let levels: Vec<Level> = Level::all().collect();
+    let verdicts = |history: &History| -> Vec<&'static str> {
+        let checked = check(history, &levels, &Options::default());
+        checked
+            .iter()
+            .map(|answer| answer.result.verdict.name())
+            .collect()
+    };
+    for seed in seeds(1_000_000, 500) {
+        let history = random_history(&shape, seed);
+        let told = verdicts(&history);
+        assert_eq!(
+            verdicts(&rebuilt(&history, None)),
+            told,
+            "seed {seed}\n{}",
+            show(&history)
+        );
+        for left_out in history.txn_ids().filter(|&txn| is_unread(&history, txn)) {
+            let fewer = verdicts(&rebuilt(&history, Some(left_out)));
+            for (before, after) in told.iter().zip(fewer) {
+                let keeps = *before != "holds" || after == "holds";
+                assert!(
+                    keeps,
+                    "seed {seed} without {left_out:?}\n{}",
+                    show(&history)
+                );
+            }
+        }
+        for (at, &level) in levels.iter().enumerate() {
+            for (other, verdict) in levels.iter().zip(&told) {
+                let keeps = told[at] != "holds" || !level.implies(*other) || *verdict == "holds";
+                assert!(
+                    keeps,
+                    "seed {seed}: {level} holds, {other} does not\n{}",
+                    show(&history)
+                );
+            }
+        }
+    }
+}
+
+/// The same history with other names of keys and the sessions the other way round, perhaps without
+/// one transaction.
+fn rebuilt(history: &History, left_out: Option<TxnId>) -> History {
+    let mut builder = Builder::new();
+    let sessions: Vec<_> = history.sessions().collect();
+    for session in sessions.into_iter().rev() {
+        let id = builder.session(history.session_label(session));
+        for txn in history.session_txns(session).map(TxnId) {
+            if Some(txn) == left_out {
+                continue;
+            }
+            let ops: Vec<Op> = history
+                .txn_ops(txn)
+                .map(|(_, op)| Op {
+                    key: builder.key(&Value::Text(
+                        format!("renamed {}", history.key_name(op.key)).into(),
+                    )),
+                    ..op
+                })
+                .collect();
+            builder
+                .push_txn(id, u64::from(txn.0), history.status(txn), None, &ops)
+                .expect("few enough");
+        }
+    }
+    builder.finish()
+}
+
+fn is_unread(history: &History, writer: TxnId) -> bool {
+    let written = |op: &Op| {
+        let mut writes = history.txn_ops(writer).map(|(_, write)| write);
+        writes.any(|write| write.kind.is_write() && (write.key, write.value) == (op.key, op.value))
+    };
+    let mut others = history.txn_ids().filter(|&txn| txn != writer);
+    !others.any(|txn| {
+        history
+            .txn_ops(txn)
+            .any(|(_, op)| !op.kind.is_write() && written(&op))
+    })
+}

@@ -1,0 +1,20 @@
+//! Every test of this crate in one binary: what takes the time is linking.
+#![allow(missing_docs)]
+
+mod bank;
+mod engines;
+mod installed;
+mod java;
+mod java_replay;
+mod log;
+mod micro;
+mod play;
+mod programs;
+mod robust;
+mod runner;
+mod servers;
+mod sources;
+mod sqlfile;
+mod statements;
+mod store;
+mod witness;
