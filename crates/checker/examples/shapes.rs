@@ -5,7 +5,7 @@
 //! for instance `10000,100000,1000000 hot`. A check that takes longer than a minute is given up.
 #![allow(missing_docs)]
 
-#[path = "../tests/shape/mod.rs"]
+#[path = "../tests/all/shape/mod.rs"]
 mod shape;
 
 use checker::{Budget, Options, check};
