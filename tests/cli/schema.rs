@@ -198,7 +198,7 @@ fn runs_keep_the_schema() {
             &directory,
         ];
         let run = isolde(&args);
-        assert!(run.code <= 1, "{}", run.err);
+        assert!(run.code <= 1, "{}\n{}", run.err, run.out);
         schemas.accept("run.json", &run.json());
         let report = std::fs::read_to_string(folder.path(&format!("{place}/report.json")));
         let report: Value = serde_json::from_str(&report.expect("a report")).expect("JSON");

@@ -15,6 +15,7 @@ mod choices;
 mod counters;
 mod registers;
 mod replay;
+mod retrace;
 mod whole;
 
 use crate::{Checked, Options};

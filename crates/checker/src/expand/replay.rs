@@ -7,10 +7,13 @@
 //! any, the increment that ended first is placed. Transactions that may not have committed are
 //! placed only where a reader lacks their increments.
 //!
+//! A second way is to go back where nothing fits (`retrace`).
+//!
 //! A guess: nothing here is proved, and only counters are looked at. Cost: transactions times those
 //! ready at a time, which are few where there are times or sessions.
 
 use super::counters::Counter;
+use super::retrace;
 use history::{CommitOrder, History, Interval, KeyId, Status, TxnId};
 use std::collections::BTreeMap;
 
@@ -28,23 +31,41 @@ pub fn orders(history: &History, counters: &[(KeyId, Counter)]) -> Vec<CommitOrd
         if (by_time && !history.has_intervals()) || !(by_session || is_short) {
             continue;
         }
-        let guess = Guess::new(history, counters, by_session, by_time);
-        if let Some(txns) = guess.run() {
-            orders.push(CommitOrder {
-                txns,
-                ..CommitOrder::default()
-            });
+        orders.extend(Guess::new(history, counters, by_session, by_time).run());
+    }
+    let deeds = deeds(history, counters);
+    for by_time in [true, false] {
+        if !by_time || history.has_intervals() {
+            orders.extend(retrace::order(history, &deeds, by_time));
         }
     }
-    orders
+    let order = |txns| CommitOrder {
+        txns,
+        ..CommitOrder::default()
+    };
+    orders.into_iter().map(order).collect()
 }
 
 /// What a transaction does to counters.
 #[derive(Clone, Default)]
-struct Deeds {
+pub struct Deeds {
     /// The counter and what others have to sum up to.
-    reads: Vec<(usize, i128)>,
-    totals: Vec<(usize, i128)>,
+    pub reads: Vec<(usize, i128)>,
+    /// The counter and what is added to it.
+    pub totals: Vec<(usize, i128)>,
+}
+
+fn deeds(history: &History, counters: &[(KeyId, Counter)]) -> Vec<Deeds> {
+    let mut deeds = vec![Deeds::default(); history.txn_count()];
+    for (at, (_, counter)) in counters.iter().enumerate() {
+        for own in &counter.increments {
+            deeds[own.txn.index()].totals.push((at, own.total));
+        }
+        for read in &counter.reads {
+            deeds[read.reader.index()].reads.push((at, read.target));
+        }
+    }
+    deeds
 }
 
 struct Guess<'a> {
@@ -69,15 +90,6 @@ impl Guess<'_> {
         by_session: bool,
         by_time: bool,
     ) -> Guess<'a> {
-        let mut deeds = vec![Deeds::default(); history.txn_count()];
-        for (at, (_, counter)) in counters.iter().enumerate() {
-            for own in &counter.increments {
-                deeds[own.txn.index()].totals.push((at, own.total));
-            }
-            for read in &counter.reads {
-                deeds[read.reader.index()].reads.push((at, read.target));
-            }
-        }
         let may_commit = |txn: &TxnId| history.status(*txn) != Status::Aborted;
         let mut waiting: Vec<TxnId> = history.txn_ids().filter(may_commit).collect();
         let mut ends = Vec::new();
@@ -92,7 +104,7 @@ impl Guess<'_> {
         Guess {
             history,
             by_session,
-            deeds,
+            deeds: deeds(history, counters),
             sums: vec![0; counters.len()],
             placed: vec![false; history.txn_count()],
             order: Vec::new(),

@@ -12,6 +12,7 @@ mod shapes;
 mod shrink;
 mod small;
 mod strong;
+mod transfers;
 
 #[path = "../../../history/tests/all/support/mod.rs"]
 mod support;
