@@ -272,10 +272,12 @@ fn scope(analysis: &Analysis, seconds: f64) -> String {
     if !scope.decided {
         let _ = write!(
             out,
-            " NOT all decided: {} undecided, {} not tried, {} with more paths than were tried.",
-            counts.undecided, counts.untried, counts.combinations_cut
+            " NOT all decided: {} undecided, {} not tried.",
+            counts.undecided, counts.untried
         );
     }
+    out.push(' ');
+    out.push_str(&analysis.bounds());
     if scope.paths_cut {
         out.push_str(" NOT all paths: some transaction has too many.");
     }
@@ -314,6 +316,9 @@ fn json(program: &Program, analysis: &Analysis, played: &[Vec<Outcome>], seconds
             "iterations": scope.iterations,
             "edges": scope.kinds.iter().map(|kind| kind.name()).collect::<Vec<_>>(),
             "external": scope.external,
+            "combinations": scope.combinations,
+            "rows": scope.rows,
+            "elements": scope.elements,
             "paths_cut": scope.paths_cut,
             "decided": scope.decided,
         },
@@ -324,6 +329,11 @@ fn json(program: &Program, analysis: &Analysis, played: &[Vec<Outcome>], seconds
             "undecided": counts.undecided,
             "untried": counts.untried,
             "candidates": counts.candidates,
+            "combinations_cut": counts.combinations_cut,
+            "orders_cut": counts.orders_cut,
+            "rows_cut": counts.rows_cut,
+            "joins_cut": counts.joins_cut,
+            "not_followed": counts.not_followed,
         },
         "notes": program.notes.iter().map(|note| note.to_string()).collect::<Vec<_>>(),
         "seconds": seconds,

@@ -3,15 +3,16 @@
 
 use super::constraint::Constraints;
 use super::decode::scenario_of;
-use super::encode::Encoder;
-use super::solver::{Outcome, solve};
+use super::encode::{Caps, Encoder};
+use super::solver::{Effort, Outcome, solve};
 use crate::ir::Program;
 use crate::paths::Path;
 use crate::scenario::{Edge, Event, Point, Scenario, StoreLevel, Turn};
 use std::sync::Arc;
+use std::time::Instant;
 
-/// How many splits the solver may make for one candidate.
-const SPLITS_MAX: u32 = 2000;
+/// How many contradictions the solver may meet for one candidate.
+const CONTRADICTIONS_MAX: u32 = 10_000;
 
 /// An instance of a transaction that follows one of its paths.
 #[derive(Clone, Debug, PartialEq)]
@@ -54,21 +55,29 @@ pub enum Infeasible {
 /// A scenario in which every instance follows its path, in the order given, and every edge is real.
 pub fn witness(program: &Program, candidate: &Candidate) -> Result<Scenario, Infeasible> {
     check(program, candidate).map_err(Infeasible::Malformed)?;
-    witness_varied(program, candidate, 0)
+    witness_within(program, candidate, 0, None).0
 }
 
-/// As [`witness`], for a candidate known to be one; with other values where there is a choice.
-pub(super) fn witness_varied(
+/// As [`witness`], for a candidate known to be one; with other values where there is a choice, and
+/// not longer than until then. Says which bounds
+/// of the constraints were met as well.
+pub(super) fn witness_within(
     program: &Program,
     candidate: &Candidate,
     variation: u32,
-) -> Result<Scenario, Infeasible> {
+    until: Option<Instant>,
+) -> (Result<Scenario, Infeasible>, Caps) {
     let encoder = Encoder::new(program, candidate, variation);
-    match solve(&encoder.constraints, SPLITS_MAX) {
+    let effort = Effort {
+        contradictions: CONTRADICTIONS_MAX,
+        until,
+    };
+    let answer = match solve(&encoder.constraints, effort) {
         Outcome::Satisfied(values) => Ok(scenario_of(program, candidate, &encoder, &values)),
         Outcome::Unsatisfied => Err(Infeasible::Contradiction),
         Outcome::Undecided => Err(Infeasible::Undecided),
-    }
+    };
+    (answer, encoder.caps)
 }
 
 /// The constraints whose values are the scenarios of a candidate.

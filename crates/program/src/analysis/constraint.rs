@@ -200,6 +200,25 @@ impl Constraints {
         &self.nodes[formula.0 as usize]
     }
 
+    /// What the formula of a number says.
+    pub(super) fn node_at(&self, number: usize) -> &Node {
+        &self.nodes[number]
+    }
+
+    /// Whether a formula holds for these values.
+    pub fn is(&self, formula: Formula, values: &[i64]) -> bool {
+        let of = |variable: Variable| values[variable.0 as usize];
+        match self.node(formula) {
+            Node::True => true,
+            Node::False => false,
+            Node::Zero(term) => term.value(of) == 0,
+            Node::AtMostZero(term) => term.value(of) <= 0,
+            Node::And(all) => all.iter().all(|inner| self.is(*inner, values)),
+            Node::Or(all) => all.iter().any(|inner| self.is(*inner, values)),
+            Node::Not(inner) => !self.is(*inner, values),
+        }
+    }
+
     /// All formulas, those inside others first.
     pub fn nodes(&self) -> impl ExactSizeIterator<Item = (Formula, &Node)> {
         let numbered = self.nodes.iter().enumerate();

@@ -1,14 +1,15 @@
 //! The search for anomalies: which transactions, with which arguments and rows, and in which order
 //! of their steps, do what no serial order does.
 
-mod assign;
 mod blocks;
 mod candidate;
 mod closure;
 mod conflict;
 mod constraint;
 mod cycles;
+mod decide;
 mod decode;
+mod dependencies;
 mod encode;
 mod flow;
 mod kind;
@@ -25,7 +26,7 @@ pub use constraint::{Constraints, Definition, Formula, Linear, Meaning, Node, Va
 pub use cycles::{Cycle, Limits, Segment};
 pub use kind::Kind;
 pub use report::{Analysis, Anomaly, Counts, Group, LevelWitness, Scope, Site, Unwatched, Watch};
-pub use solver::{Outcome, solve};
+pub use solver::{Effort, Outcome, solve};
 
 use crate::ir::Program;
 use crate::paths::Bounds;
@@ -143,5 +144,5 @@ pub fn analyse(program: &Program, options: &Options) -> Analysis {
 
 /// Searches a program for anomalies, and tells how it goes.
 pub fn analyse_with(program: &Program, options: &Options, watch: &mut dyn Watch) -> Analysis {
-    search::Search::new(program, options, watch).run()
+    search::Search::new(program, options).run(watch)
 }

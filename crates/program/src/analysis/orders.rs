@@ -23,6 +23,9 @@ use std::collections::BTreeSet;
 /// The most orders of one cycle.
 pub(super) const ORDERS_MAX: usize = 4000;
 
+/// The most instances for which all visibilities between whole transactions are tried.
+const WHOLE_MAX: usize = 5;
+
 /// An order that a level allows.
 #[derive(Clone, Debug)]
 pub(super) struct Order {
@@ -32,8 +35,41 @@ pub(super) struct Order {
     pub apart: Vec<(Point, Point)>,
 }
 
-/// All orders of one level; of mixed levels where the instances have their own.
-pub(super) fn orders(layout: &Layout<'_>, level: StoreLevel, partitions: usize) -> Vec<Order> {
+/// The orders of one level, and whether there may be more.
+pub(super) fn orders(
+    layout: &Layout<'_>,
+    level: StoreLevel,
+    partitions: usize,
+) -> (Vec<Order>, bool) {
+    use StoreLevel as L;
+    let found = all_orders(layout, level, partitions);
+    let cut = match level {
+        L::Serial | L::Serializable => false,
+        L::ReadAtomic | L::ParallelSnapshot => {
+            found.len() >= ORDERS_MAX || layout.instances() > WHOLE_MAX
+        }
+        L::ReadUncommitted | L::ReadCommitted | L::Prefix | L::Snapshot => {
+            ways(&layout.block_counts(true)) > ORDERS_MAX
+        }
+        _ => ways(&layout.block_counts(false)) > ORDERS_MAX,
+    };
+    (found, cut)
+}
+
+/// How many ways there are to merge sequences of these lengths.
+fn ways(lengths: &[usize]) -> usize {
+    let (mut ways, mut total) = (1usize, 0);
+    for length in lengths {
+        for step in 1..=*length {
+            total += 1;
+            // Always whole: it is a binomial coefficient times the ways so far.
+            ways = ways.saturating_mul(total) / step;
+        }
+    }
+    ways
+}
+
+fn all_orders(layout: &Layout<'_>, level: StoreLevel, partitions: usize) -> Vec<Order> {
     use StoreLevel as L;
     match level {
         L::Serial | L::Serializable => Vec::new(),
@@ -60,22 +96,23 @@ pub(super) fn orders(layout: &Layout<'_>, level: StoreLevel, partitions: usize) 
     }
 }
 
-/// Orders where every instance has a level of its own.
-pub(super) fn mixed_orders(layout: &Layout<'_>, levels: &[StoreLevel]) -> Vec<Order> {
+/// Orders where every instance has a level of its own, and whether there may be more.
+pub(super) fn mixed_orders(layout: &Layout<'_>, levels: &[StoreLevel]) -> (Vec<Order>, bool) {
     let serializable = |at: usize| levels[at % levels.len()] == StoreLevel::Serializable;
     let count = layout.instances();
     if (0..count).all(serializable) {
-        return Vec::new();
+        return (Vec::new(), false);
     }
     // Serializable transactions among themselves do not have two anti-dependencies in a row.
     let anti = |at: usize| layout.edges[at % count].kind == EdgeKind::ReadWrite;
     for at in 0..count {
         let three = serializable(at) && serializable(at + 1) && serializable((at + 2) % count);
         if three && anti(at) && anti(at + 1) {
-            return Vec::new();
+            return (Vec::new(), false);
         }
     }
-    committed(layout, levels)
+    let cut = ways(&layout.block_counts(true)) > ORDERS_MAX;
+    (committed(layout, levels), cut)
 }
 
 /// A single copy without isolation: everything earlier is seen.

@@ -3,17 +3,25 @@
 use super::Options;
 use super::candidate::{Candidate, Infeasible};
 use super::cycles::Cycle;
+use super::encode::{ELEMENTS_MAX, OTHERS_MAX};
 use super::kind::Kind;
+use super::routes::Routes;
 use crate::place::Place;
 use crate::scenario::{Edge, EdgeKind, Point, Scenario, StoreLevel};
 use std::collections::BTreeMap;
+use std::fmt::Write;
 
 /// Follows an analysis while it runs.
 pub trait Watch {
     /// After each cycle.
     fn progress(&mut self, _counts: &Counts) {}
 
-    /// After each candidate.
+    /// Whether every candidate is to be told.
+    fn wants_candidates(&self) -> bool {
+        false
+    }
+
+    /// After each cycle, each candidate of it, where they are wanted.
     fn candidate(&mut self, _candidate: &Candidate, _answer: &Result<Scenario, Infeasible>) {}
 }
 
@@ -44,6 +52,15 @@ pub struct Counts {
     pub untried: usize,
     /// Cycles with more combinations of paths than were tried.
     pub combinations_cut: usize,
+    /// Cycles not found that have more orders than were tried.
+    pub orders_cut: usize,
+    /// Cycles not found with searches that may need more rows of a table than were given to them.
+    pub rows_cut: usize,
+    /// Cycles not found with joins of more rows than were followed.
+    pub joins_cut: usize,
+    /// Cycles not found with something that is not followed: a key that changes, an insert of
+    /// several rows.
+    pub not_followed: usize,
     /// Orders on paths that were given to the solver.
     pub candidates: usize,
 }
@@ -125,6 +142,12 @@ pub struct Scope {
     pub kinds: Vec<EdgeKind>,
     /// Whether reads that do not matter to the database were included.
     pub external: bool,
+    /// The greatest number of combinations of paths for a cycle.
+    pub combinations: usize,
+    /// The greatest number of rows of a table that searches find and no key names.
+    pub rows: usize,
+    /// The greatest number of elements of a list that is an argument; nothing where there is none.
+    pub elements: Option<usize>,
     /// Whether the transactions have more paths than were looked at.
     pub paths_cut: bool,
     /// Whether everything within these was decided.
@@ -152,7 +175,7 @@ impl Analysis {
         anomalies: Vec<Anomaly>,
         counts: Counts,
         undecided: Vec<Cycle>,
-        paths_complete: bool,
+        routes: &Routes<'_>,
     ) -> Analysis {
         let mut groups: BTreeMap<(Vec<usize>, Vec<EdgeKind>), Vec<usize>> = BTreeMap::new();
         for (at, anomaly) in anomalies.iter().enumerate() {
@@ -176,13 +199,48 @@ impl Analysis {
                 iterations: options.bounds.iterations,
                 kinds: options.kinds.clone(),
                 external: options.external,
-                paths_cut: !paths_complete,
+                combinations: options.combinations,
+                rows: OTHERS_MAX,
+                elements: routes.takes_lists().then_some(ELEMENTS_MAX),
+                paths_cut: !routes.complete,
                 decided: counts.undecided == 0
                     && counts.untried == 0
-                    && counts.combinations_cut == 0,
+                    && counts.combinations_cut == 0
+                    && counts.orders_cut == 0
+                    && counts.joins_cut == 0,
             },
             counts,
             undecided,
         }
+    }
+
+    /// The bounds that are not the user's, in a sentence, and how often those were met that can be.
+    pub fn bounds(&self) -> String {
+        let (scope, counts) = (&self.scope, &self.counts);
+        let mut out = format!(
+            "Statements off a cycle run right before the next one on it; searches find up to {} \
+             rows of a table besides those named by key",
+            scope.rows
+        );
+        if let Some(elements) = scope.elements {
+            let _ = write!(out, "; lists have up to {elements} elements");
+        }
+        let _ = write!(out, "; up to {} combinations of paths.", scope.combinations);
+        let met = [
+            (counts.rows_cut, "with searches of more rows"),
+            (counts.joins_cut, "with joins of more rows than followed"),
+            (counts.combinations_cut, "with more combinations of paths"),
+            (counts.orders_cut, "with more orders than tried"),
+            (
+                counts.not_followed,
+                "with a changed key or an insert of several rows",
+            ),
+        ];
+        let met = met.iter().filter(|(count, _)| *count > 0);
+        let met: Vec<String> = met.map(|(count, what)| format!("{count} {what}")).collect();
+        if !met.is_empty() {
+            let _ = write!(out, " Met, of the cycles not found: {}.", met.join(", "));
+        }
+        out
     }
 }

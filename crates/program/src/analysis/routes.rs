@@ -6,8 +6,9 @@ use super::cycles::{Cycle, Segment, Together};
 use super::flow::{Use, uses};
 use crate::ir::{Program, Statement};
 use crate::paths::{Bounds, End, Path};
+use crate::schema::Type;
 use rustc_hash::{FxHashMap, FxHashSet};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// A path that executes two statements, and where.
 #[derive(Clone, Debug)]
@@ -42,7 +43,7 @@ pub(super) struct Routes<'a> {
     pub uses: Vec<Vec<Use>>,
     /// Whether there are no more paths.
     pub complete: bool,
-    choices: FxHashMap<ChoiceKey, Arc<Vec<Choice>>>,
+    choices: Mutex<FxHashMap<ChoiceKey, Arc<Vec<Choice>>>>,
 }
 
 impl<'a> Routes<'a> {
@@ -58,7 +59,7 @@ impl<'a> Routes<'a> {
             paths: Vec::new(),
             uses: Vec::new(),
             complete: true,
-            choices: FxHashMap::default(),
+            choices: Mutex::default(),
         };
         routes.prepare(bounds);
         routes
@@ -99,6 +100,12 @@ impl<'a> Routes<'a> {
         witness(self.program, &candidate) != Err(Infeasible::Contradiction)
     }
 
+    /// Whether some argument is a list.
+    pub fn takes_lists(&self) -> bool {
+        let mut all = self.program.transactions.iter();
+        all.any(|txn| txn.parameters.iter().any(|p| p.ty == Type::List))
+    }
+
     /// Which statements are executed together.
     pub fn executed(&self) -> Executed {
         let mut found = FxHashSet::default();
@@ -126,14 +133,15 @@ impl<'a> Routes<'a> {
     }
 
     /// The paths for an instance of a cycle, those that get there sooner first.
-    pub fn choices(&mut self, segment: &Segment) -> Arc<Vec<Choice>> {
+    pub fn choices(&self, segment: &Segment) -> Arc<Vec<Choice>> {
         let key = (
             segment.transaction,
             segment.enter,
             segment.leave,
             segment.single,
         );
-        if let Some(known) = self.choices.get(&key) {
+        let all = || self.choices.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = all().get(&key) {
             return known.clone();
         }
         let mut found: Vec<Choice> = Vec::new();
@@ -158,12 +166,12 @@ impl<'a> Routes<'a> {
         }
         found.sort_by_key(|choice| (choice.enter.max(choice.leave), choice.path.statements.len()));
         let found = Arc::new(found);
-        self.choices.insert(key, found.clone());
+        all().insert(key, found.clone());
         found
     }
 
     /// Paths for all instances of a cycle, and whether there are more.
-    pub fn combinations(&mut self, cycle: &Cycle, most: usize) -> (Vec<Vec<Choice>>, bool) {
+    pub fn combinations(&self, cycle: &Cycle, most: usize) -> (Vec<Vec<Choice>>, bool) {
         let mut cut = false;
         let each: Vec<Arc<Vec<Choice>>> = cycle.segments.iter().map(|s| self.choices(s)).collect();
         let mut found: Vec<Vec<Choice>> = vec![Vec::new()];

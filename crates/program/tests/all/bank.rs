@@ -175,6 +175,10 @@ struct Checker<'a> {
 }
 
 impl Watch for Checker<'_> {
+    fn wants_candidates(&self) -> bool {
+        true
+    }
+
     fn candidate(&mut self, candidate: &Candidate, answer: &Result<Scenario, Infeasible>) {
         let Ok(constraints) = constraints_of(self.program, candidate) else {
             return;

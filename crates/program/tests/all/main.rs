@@ -13,6 +13,7 @@ mod programs;
 mod robust;
 mod runner;
 mod servers;
+mod solver;
 mod sources;
 mod sqlfile;
 mod statements;

@@ -55,7 +55,7 @@ impl Encoder<'_> {
                 self.plain(has)
             }
             Condition::HasRow { .. } => {
-                self.approximate = true;
+                self.caps.not_followed = true;
                 self.plain(Constraints::TRUE)
             }
             Condition::And(all) => {

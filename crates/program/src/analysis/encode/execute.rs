@@ -126,7 +126,7 @@ impl Encoder<'_> {
         for set in sets {
             if table.primary_key.contains(&set.column) {
                 // A row that changes its name is not followed.
-                self.approximate = true;
+                self.caps.not_followed = true;
                 continue;
             }
             let value = self.value(&set.value, here);
@@ -155,7 +155,7 @@ impl Encoder<'_> {
         let mut wanted = Constraints::TRUE;
         if insert.from_select {
             // One row is followed: that of the first row selected.
-            self.approximate = true;
+            self.caps.not_followed = true;
             wanted = self.constraints.or(tuples.iter().map(|tuple| tuple.when));
             here.rows = tuples.first().map_or(here.rows, |tuple| tuple.rows.clone());
         }

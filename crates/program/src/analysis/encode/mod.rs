@@ -26,7 +26,7 @@ use crate::expr::Value;
 use crate::ir::{Program, Statement};
 use crate::scenario::{Event, Point};
 use crate::schema::{ColumnId, TableId, Type};
-pub(super) use names::{expressions, text_code};
+pub(super) use names::{ELEMENTS_MAX, OTHERS_MAX, expressions, text_code};
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 
@@ -47,6 +47,26 @@ pub(super) enum Symbol {
         /// The greatest number there may be.
         items: Vec<Symbol>,
     },
+}
+
+/// Bounds of the encoding that were met: what is contradictory may not be so beyond them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Caps {
+    /// Searches that may find more rows of a table than there are names for.
+    pub rows: bool,
+    /// Joins of more rows than were followed.
+    pub joins: bool,
+    /// Something that is not followed: a key that changes, an insert of several rows.
+    pub not_followed: bool,
+}
+
+impl Caps {
+    /// Those that were met here or there.
+    pub fn add(&mut self, other: Caps) {
+        self.rows |= other.rows;
+        self.joins |= other.joins;
+        self.not_followed |= other.not_followed;
+    }
 }
 
 /// A row of a table, called by its key.
@@ -133,8 +153,8 @@ pub(super) struct Encoder<'a> {
     pub links: Vec<(Variable, Variable)>,
     /// The texts in the program, in order.
     pub texts: Vec<String>,
-    /// Whether something was left out that may matter (a function, a product).
-    pub approximate: bool,
+    /// Which bounds were met.
+    pub caps: Caps,
     writes: Vec<Write>,
     /// The names that a part looks up or inserts, by instance, statement and part.
     called: FxHashMap<(usize, usize, usize), usize>,
@@ -160,7 +180,7 @@ impl<'a> Encoder<'a> {
             types: FxHashMap::default(),
             links: Vec::new(),
             texts: names::texts_of(candidate),
-            approximate: false,
+            caps: Caps::default(),
             writes: Vec::new(),
             called: FxHashMap::default(),
             by_table: vec![Vec::new(); program.schema.tables.len()],
@@ -215,7 +235,6 @@ impl<'a> Encoder<'a> {
 
     /// A value nothing is known about.
     fn opaque(&mut self) -> Symbol {
-        self.approximate = true;
         let count = self.constraints.variables.len();
         let variable = self.constraints.number(format!("any{count}"), count as i64);
         Encoder::scalar(Linear::variable(variable))

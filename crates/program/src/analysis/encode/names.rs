@@ -10,9 +10,9 @@ use crate::schema::{TableId, Type};
 use rustc_hash::FxHashMap;
 
 /// The greatest number of elements of a list that is an argument.
-const ELEMENTS_MAX: usize = 3;
+pub(in super::super) const ELEMENTS_MAX: usize = 3;
 /// The most rows of a table that no statement calls by key.
-const OTHERS_MAX: usize = 4;
+pub(in super::super) const OTHERS_MAX: usize = 4;
 /// The distance of two texts of the program among all texts.
 const TEXT_STEP: i64 = 1000;
 
@@ -143,6 +143,7 @@ impl<'a> Encoder<'a> {
         let mut others: Vec<(TableId, usize)> = others.into_iter().collect();
         others.sort();
         for (table, rows) in others {
+            self.caps.rows |= rows > OTHERS_MAX;
             for _ in 0..rows.min(OTHERS_MAX) {
                 self.name(table, None);
             }

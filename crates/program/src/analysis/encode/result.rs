@@ -172,7 +172,7 @@ impl Encoder<'_> {
             }
         }
         if joined.len() > TUPLES_MAX {
-            self.approximate = true;
+            self.caps.joins = true;
             joined.truncate(TUPLES_MAX);
         }
         joined

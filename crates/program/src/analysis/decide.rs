@@ -1,0 +1,295 @@
+//! One cycle decided: on paths that pass it, in every order a level allows.
+
+use super::blocks::Layout;
+use super::candidate::{Candidate, Infeasible, Run, visible_by_level, witness_within};
+use super::conflict::{Conflict, Node};
+use super::cycles::{Cycle, Segment};
+use super::dependencies::with_siblings;
+use super::encode::Caps;
+use super::implied_by;
+use super::orders::{Order, mixed_orders, orders};
+use super::report::LevelWitness;
+use super::routes::Choice;
+use super::search::Search;
+use crate::execute::{Fate, How, Judgement, judge, play};
+use crate::ir::Program;
+use crate::paths::Path;
+use crate::scenario::{Edge, EdgeKind, Event, Scenario, StoreLevel};
+use std::sync::Arc;
+use std::time::Instant;
+
+/// How many sets of values are tried for one order, where a serial order does the same.
+const VARIATIONS: u32 = 3;
+
+/// What became of a cycle.
+#[derive(Default)]
+pub(super) struct Decided {
+    /// Whether every read on it matters to the database.
+    pub internal: bool,
+    /// Whether it was left out for that.
+    pub left_out: bool,
+    /// Whether the time was over before it was decided.
+    pub late: bool,
+    /// Whether something about it was not decided.
+    pub undecided: bool,
+    /// Whether it happens where a serial order does the same.
+    pub benign: bool,
+    /// Whether there are more combinations of paths than were tried.
+    pub combinations_cut: bool,
+    /// Whether there are more orders than were tried.
+    pub orders_cut: bool,
+    /// What the constraints leave out.
+    pub caps: Caps,
+    /// Where it is an anomaly.
+    pub found: Vec<LevelWitness>,
+    /// Its edges there.
+    pub edges: Vec<Edge>,
+    /// How many candidates were tried.
+    pub candidates: usize,
+    /// These candidates, where they are watched.
+    pub watched: Vec<(Candidate, Result<Scenario, Infeasible>)>,
+}
+
+/// What became of an attempt.
+enum Attempt {
+    Found(Scenario),
+    /// It happens, but some serial order does the same.
+    Benign,
+    Contradiction,
+    Undecided,
+}
+
+impl Search<'_> {
+    /// Whether every read on the cycle matters to the database.
+    fn is_internal(&self, cycle: &Cycle) -> bool {
+        let matters = |node: Node, conflict: &Conflict| {
+            let used = self.routes.uses[node.transaction][node.statement];
+            (used.values && conflict.values) || (used.rows && conflict.exists)
+        };
+        cycle.segments.iter().all(|segment| {
+            let conflict = &self.conflicts[segment.conflict];
+            match segment.kind {
+                EdgeKind::WriteRead => matters(conflict.to, conflict),
+                EdgeKind::ReadWrite => matters(conflict.from, conflict),
+                EdgeKind::WriteWrite | EdgeKind::Sibling => true,
+            }
+        })
+    }
+
+    /// Decides a cycle.
+    pub(super) fn decide(&self, cycle: &Cycle) -> Decided {
+        let mut decided = Decided {
+            internal: self.is_internal(cycle),
+            ..Decided::default()
+        };
+        if !decided.internal && !self.options.external {
+            decided.left_out = true;
+            return decided;
+        }
+        if self.is_late() {
+            decided.late = true;
+            return decided;
+        }
+        let mut remaining = self.options.asked();
+        let (combinations, cut) = self.routes.combinations(cycle, self.options.combinations);
+        for choices in combinations {
+            if remaining.is_empty() || self.is_late() {
+                break;
+            }
+            self.attempt(cycle, &choices, &mut remaining, &mut decided);
+        }
+        decided.combinations_cut = cut && !remaining.is_empty();
+        decided.late = decided.found.is_empty() && self.is_late();
+        decided
+    }
+
+    fn is_late(&self) -> bool {
+        self.until.is_some_and(|until| Instant::now() > until)
+    }
+
+    /// Tries the levels that remain on these paths.
+    fn attempt(
+        &self,
+        cycle: &Cycle,
+        choices: &[Choice],
+        remaining: &mut Vec<Option<StoreLevel>>,
+        decided: &mut Decided,
+    ) {
+        let edges = self.edges(cycle, choices);
+        let paths: Vec<Arc<Path>> = choices.iter().map(|choice| choice.path.clone()).collect();
+        let layout = Layout::new(&paths, &edges, self.overwrites(cycle, &paths));
+        let mut asked = Vec::new();
+        for level in remaining.iter() {
+            asked.push((*level, self.orders_at(cycle, &layout, *level, decided)));
+        }
+        let none = asked.iter().all(|(_, orders)| orders.is_empty());
+        if none || !self.pairs_possible(cycle, choices) {
+            return;
+        }
+        let free = Some(StoreLevel::Eventual);
+        let orders = self.orders_at(cycle, &layout, free, decided);
+        let base = self.try_orders(cycle, &layout, free, orders, decided);
+        match &base {
+            Attempt::Contradiction if self.options.partitions > 1 => return,
+            Attempt::Benign if self.options.partitions > 1 => {
+                decided.benign = true;
+                return;
+            }
+            _ => {}
+        }
+        let first = decided.found.is_empty();
+        remaining.clear();
+        for (level, orders) in asked {
+            let known = decided.found.iter().find(|one: &&LevelWitness| {
+                let pair = level.zip(one.level);
+                pair.is_some_and(|(asked, found)| implied_by(asked, found))
+            });
+            let answer = match (known, &base) {
+                (Some(known), _) => Attempt::Found(known.scenario.clone()),
+                (None, Attempt::Found(scenario)) if level == free => {
+                    Attempt::Found(scenario.clone())
+                }
+                (None, _) => self.try_orders(cycle, &layout, level, orders, decided),
+            };
+            match answer {
+                Attempt::Found(scenario) => {
+                    decided.found.push(LevelWitness { level, scenario });
+                    continue;
+                }
+                Attempt::Undecided => decided.undecided = true,
+                Attempt::Benign => decided.benign = true,
+                Attempt::Contradiction => {}
+            }
+            remaining.push(level);
+        }
+        if first && !decided.found.is_empty() {
+            decided.edges = with_siblings(&edges);
+        }
+    }
+
+    /// The orders that a level allows; none stands for the levels of the transactions.
+    fn orders_at(
+        &self,
+        cycle: &Cycle,
+        layout: &Layout<'_>,
+        level: Option<StoreLevel>,
+        decided: &mut Decided,
+    ) -> Vec<Order> {
+        let (orders, cut) = match level {
+            Some(level) => orders(layout, level, self.options.partitions),
+            None => {
+                let own = |segment: &Segment| self.options.level_of(segment.transaction);
+                let levels: Vec<StoreLevel> = cycle.segments.iter().map(own).collect();
+                mixed_orders(layout, &levels)
+            }
+        };
+        decided.orders_cut |= cut;
+        orders
+    }
+
+    fn try_orders(
+        &self,
+        cycle: &Cycle,
+        layout: &Layout<'_>,
+        level: Option<StoreLevel>,
+        orders: Vec<Order>,
+        decided: &mut Decided,
+    ) -> Attempt {
+        let (mut undecided, mut benign) = (false, false);
+        let timed = |level: StoreLevel| !level.is_replicated();
+        for order in orders {
+            let level_of = |segment: &Segment| match level {
+                None => Some(self.options.level_of(segment.transaction)),
+                Some(level) => Some(level).filter(|level| timed(*level)),
+            };
+            let run = |(segment, path): (&Segment, &Arc<Path>)| Run {
+                transaction: segment.transaction,
+                path: path.clone(),
+                level: level_of(segment),
+            };
+            let candidate = Candidate {
+                instances: cycle.segments.iter().zip(layout.paths).map(run).collect(),
+                edges: layout.edges.to_vec(),
+                schedule: order.schedule,
+                apart: order.apart,
+            };
+            match self.solve(candidate, level, decided) {
+                Attempt::Found(scenario) => return Attempt::Found(scenario),
+                Attempt::Contradiction => {}
+                Attempt::Benign => benign = true,
+                Attempt::Undecided => undecided = true,
+            }
+        }
+        match (undecided, benign) {
+            (true, _) => Attempt::Undecided,
+            (false, true) => Attempt::Benign,
+            (false, false) => Attempt::Contradiction,
+        }
+    }
+
+    /// A scenario that no serial order does the same as; other values are tried where one does.
+    fn solve(
+        &self,
+        candidate: Candidate,
+        level: Option<StoreLevel>,
+        decided: &mut Decided,
+    ) -> Attempt {
+        decided.candidates += 1;
+        let (mut answer, caps) = witness_within(self.program, &candidate, 0, self.until);
+        decided.caps.add(caps);
+        if self.watched {
+            decided.watched.push((candidate.clone(), answer.clone()));
+        }
+        let mut worst = Attempt::Benign;
+        for variation in 1..=VARIATIONS {
+            let mut scenario = match answer {
+                Ok(scenario) => scenario,
+                Err(Infeasible::Contradiction) => return Attempt::Contradiction,
+                Err(_) => return Attempt::Undecided,
+            };
+            say_what_is_seen(&mut scenario, level);
+            if level.is_some() {
+                scenario
+                    .instances
+                    .iter_mut()
+                    .for_each(|one| one.level = None);
+            }
+            match shown(self.program, &scenario) {
+                Some(true) => return Attempt::Found(scenario),
+                Some(false) => {}
+                None => worst = Attempt::Undecided,
+            }
+            answer = witness_within(self.program, &candidate, variation, self.until).0;
+        }
+        worst
+    }
+}
+
+/// Whether no serial order does the same as a scenario; nothing where it cannot be played.
+fn shown(program: &Program, scenario: &Scenario) -> Option<bool> {
+    let played = play(program, scenario, How::Given).ok()?;
+    if played.runs.iter().any(|run| run.fate != Fate::Committed) {
+        return None;
+    }
+    let judgement = judge(program, scenario, &played).ok()?;
+    Some(judgement == Judgement::NotSerializable)
+}
+
+/// Says what the statements see that have nothing said about it, for a store that has no clock.
+/// Without a level, each instance has its own.
+fn say_what_is_seen(scenario: &mut Scenario, level: Option<StoreLevel>) {
+    let before = scenario.schedule.clone();
+    let statement = |event: &Event| matches!(event, Event::Statement(_));
+    for (at, turn) in scenario.schedule.iter_mut().enumerate() {
+        if turn.sees.is_some() || !statement(&turn.event) {
+            continue;
+        }
+        let level = level.or(scenario.instances[turn.instance].level);
+        let seen = |earlier: &usize| {
+            let one = &before[*earlier];
+            let other = one.instance != turn.instance && statement(&one.event);
+            other && visible_by_level(&before, level, *earlier, at)
+        };
+        turn.sees = Some((0..at).filter(seen).collect());
+    }
+}
