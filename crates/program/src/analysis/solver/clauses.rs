@@ -69,6 +69,8 @@ pub(super) struct Clauses {
     weight: Vec<f64>,
     step: f64,
     order: BinaryHeap<(u64, Reverse<usize>)>,
+    /// Whether a proposition is in the order with its weight.
+    queued: Vec<bool>,
     seen: Vec<bool>,
     /// Whether the clauses contradict each other without any decision.
     pub contradictory: bool,
@@ -90,6 +92,7 @@ impl Clauses {
             weight: Vec::new(),
             step: 1.0,
             order: BinaryHeap::new(),
+            queued: Vec::new(),
             seen: Vec::new(),
             contradictory: false,
         };
@@ -107,6 +110,7 @@ impl Clauses {
         self.reason.push(Reason::Decided);
         self.weight.push(0.0);
         self.seen.push(false);
+        self.queued.push(true);
         self.order.push((0, Reverse(number)));
         number
     }
@@ -280,7 +284,9 @@ impl Clauses {
         for literal in self.trail.drain(from..) {
             let at = literal.proposition();
             self.value[at] = None;
-            self.order.push((self.weight[at].to_bits(), Reverse(at)));
+            if !std::mem::replace(&mut self.queued[at], true) {
+                self.order.push((self.weight[at].to_bits(), Reverse(at)));
+            }
         }
         self.next = self.next.min(from);
         self.told = self.told.min(from);
@@ -339,10 +345,22 @@ impl Clauses {
             open -= 1;
             from = self.causes(literal);
         }
+        // A literal whose causes are all in the clause adds nothing to it.
+        let implied = |literal: &Literal| match &self.reason[literal.proposition()] {
+            Reason::Decided => false,
+            _ => self.causes(literal.not()).iter().all(|cause| {
+                let at = cause.proposition();
+                self.seen[at] || self.level[at] == 0
+            }),
+        };
+        let last = clause.pop();
+        let mut kept: Vec<Literal> = Vec::new();
+        kept.extend(clause.iter().filter(|literal| !implied(literal)));
+        kept.extend(last);
         for proposition in marked {
             self.seen[proposition] = false;
         }
-        clause
+        kept
     }
 
     fn causes(&self, literal: Literal) -> Vec<Literal> {
@@ -359,14 +377,18 @@ impl Clauses {
     fn bump(&mut self, proposition: usize) {
         self.weight[proposition] += self.step;
         let weight = self.weight[proposition].to_bits();
+        self.queued[proposition] = true;
         self.order.push((weight, Reverse(proposition)));
     }
 
     /// The proposition to decide next: of those open, the one that mattered most lately.
     pub fn next_open(&mut self) -> Option<usize> {
         while let Some((weight, Reverse(proposition))) = self.order.pop() {
-            let current = self.weight[proposition].to_bits() == weight;
-            if current && self.value[proposition].is_none() {
+            if self.weight[proposition].to_bits() != weight {
+                continue;
+            }
+            self.queued[proposition] = false;
+            if self.value[proposition].is_none() {
                 return Some(proposition);
             }
         }
