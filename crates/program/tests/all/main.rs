@@ -12,6 +12,7 @@ mod play;
 mod programs;
 mod robust;
 mod runner;
+mod searched;
 mod servers;
 mod solver;
 mod sources;

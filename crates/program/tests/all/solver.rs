@@ -41,9 +41,46 @@ fn term(dice: &mut Dice, values: &[Linear]) -> Linear {
     term
 }
 
+/// A formula over what there is.
+fn formula(dice: &mut Dice, made: &mut Made) -> Formula {
+    let Made {
+        constraints,
+        values,
+        formulas,
+    } = made;
+    let pick = |dice: &mut Dice| formulas[dice.below(formulas.len() as u64) as usize];
+    let choice = if formulas.len() < 4 {
+        dice.below(3)
+    } else {
+        dice.below(8)
+    };
+    match choice {
+        0 => constraints.zero(term(dice, values)),
+        1 | 2 => constraints.at_most_zero(term(dice, values)),
+        3 => constraints.not(pick(dice)),
+        4 => constraints.and([pick(dice), pick(dice), pick(dice)]),
+        5 | 6 => constraints.or([pick(dice), pick(dice), pick(dice)]),
+        _ => {
+            let cases = vec![
+                (pick(dice), term(dice, values)),
+                (pick(dice), term(dice, values)),
+            ];
+            let value = constraints.cases(cases, term(dice, values));
+            if value.known().is_none() {
+                values.push(value.clone());
+            }
+            constraints.at_most_zero(value.minus(&Linear::constant(1)))
+        }
+    }
+}
+
 fn make(dice: &mut Dice) -> Made {
-    let mut constraints = Constraints::default();
-    let mut values = Vec::new();
+    let mut made = Made {
+        constraints: Constraints::default(),
+        values: Vec::new(),
+        formulas: Vec::new(),
+    };
+    let constraints = &mut made.constraints;
     for number in 0..NUMBERS {
         let variable = constraints.number(format!("n{number}"), 10 + number as i64);
         let value = Linear::variable(variable);
@@ -51,55 +88,17 @@ fn make(dice: &mut Dice) -> Made {
         let most = constraints.at_most(&value, &Linear::constant(MOST));
         constraints.require(least);
         constraints.require(most);
-        values.push(value);
+        made.values.push(value);
     }
-    let mut formulas: Vec<Formula> = Vec::new();
     for _ in 0..12 + dice.below(30) {
-        let pick = |dice: &mut Dice, all: &[Formula]| all[dice.below(all.len() as u64) as usize];
-        let choice = if formulas.len() < 4 { dice.below(3) } else { dice.below(8) };
-        let formula = match choice {
-            0 => {
-                let term = term(dice, &values);
-                constraints.zero(term)
-            }
-            1 | 2 => {
-                let term = term(dice, &values);
-                constraints.at_most_zero(term)
-            }
-            3 => {
-                let inner = pick(dice, &formulas);
-                constraints.not(inner)
-            }
-            4 => {
-                let all = [pick(dice, &formulas), pick(dice, &formulas), pick(dice, &formulas)];
-                constraints.and(all)
-            }
-            5 | 6 => {
-                let all = [pick(dice, &formulas), pick(dice, &formulas), pick(dice, &formulas)];
-                constraints.or(all)
-            }
-            _ => {
-                let (one, other) = (pick(dice, &formulas), pick(dice, &formulas));
-                let cases = vec![(one, term(dice, &values)), (other, term(dice, &values))];
-                let otherwise = term(dice, &values);
-                let value = constraints.cases(cases, otherwise);
-                if value.known().is_none() {
-                    values.push(value.clone());
-                }
-                constraints.at_most_zero(value.minus(&Linear::constant(1)))
-            }
-        };
-        formulas.push(formula);
+        let formula = formula(dice, &mut made);
+        made.formulas.push(formula);
     }
     for _ in 0..2 + dice.below(5) {
-        let formula = formulas[dice.below(formulas.len() as u64) as usize];
-        constraints.require(formula);
+        let at = dice.below(made.formulas.len() as u64) as usize;
+        made.constraints.require(made.formulas[at]);
     }
-    Made {
-        constraints,
-        values,
-        formulas,
-    }
+    made
 }
 
 /// The values of all variables, those of the free ones given.
@@ -180,7 +179,10 @@ fn pigeons(count: usize, most: i64) -> Constraints {
 
 #[test]
 fn different_values_are_found_where_there_is_room() {
-    assert!(matches!(solve(&pigeons(5, 5), EFFORT), Outcome::Satisfied(_)));
+    assert!(matches!(
+        solve(&pigeons(5, 5), EFFORT),
+        Outcome::Satisfied(_)
+    ));
     assert_eq!(solve(&pigeons(5, 4), EFFORT), Outcome::Unsatisfied);
 }
 

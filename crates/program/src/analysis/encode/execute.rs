@@ -66,8 +66,29 @@ impl Encoder<'_> {
             let (null, value) = self.scalar_of(bound.value, &here);
             self.link(&value, &term);
             let equal = self.constraints.equal(&value, &term);
-            let bound = self.constraints.or([equal, null]);
+            let bound = match &part.action {
+                // A new row has a key.
+                Action::Insert(insert) if !insert.from_select => {
+                    let there = self.constraints.not(null);
+                    self.constraints.and([equal, there])
+                }
+                _ => self.constraints.or([equal, null]),
+            };
             self.constraints.require(bound);
+        }
+    }
+
+    /// Where these values are written, none is NULL that must not be.
+    fn not_null(&mut self, part: &Part, values: &[(ColumnId, Symbol)], when: Formula) {
+        let table = self.program.schema.table(part.table);
+        for (column, value) in values {
+            if let (Symbol::Scalar { null, .. }, false) =
+                (value, table.columns[column.index()].nullable)
+            {
+                let there = self.constraints.not(*null);
+                let written = self.constraints.implies(when, there);
+                self.constraints.require(written);
+            }
         }
     }
 
@@ -108,6 +129,7 @@ impl Encoder<'_> {
                 view: view.clone(),
             };
             let values = self.sets(part, sets, &here);
+            self.not_null(part, &values, when);
             rows.push(WrittenRow { name, when, values });
         }
         self.writes.push(Write {
@@ -165,6 +187,7 @@ impl Encoder<'_> {
             self.constraints.require(absent);
         }
         let mut values = self.sets(part, &insert.values, &here);
+        self.not_null(part, &values, wanted);
         for column in table.column_ids() {
             let given = values.iter().any(|(known, _)| *known == column);
             if !given && !table.primary_key.contains(&column) {

@@ -33,8 +33,6 @@ pub(super) struct Atoms {
     atoms: Vec<Option<Atom>>,
     /// By column.
     about: Vec<Vec<usize>>,
-    /// Columns about which there are comparisons.
-    compared: Vec<Column>,
     /// The whole numbers among the columns.
     whole: Vec<Column>,
     /// Columns that are 0 or 1.
@@ -57,7 +55,6 @@ impl Atoms {
             known: FxHashMap::default(),
             atoms: Vec::new(),
             about: Vec::new(),
-            compared: Vec::new(),
             whole: Vec::new(),
             truths: Vec::new(),
         }
@@ -175,11 +172,7 @@ impl Atoms {
         self.known.insert(atom, proposition);
         self.atoms.resize(proposition + 1, None);
         self.atoms[proposition] = Some(atom);
-        let about = &mut self.about[atom.column() as usize];
-        if about.is_empty() {
-            self.compared.push(atom.column());
-        }
-        about.push(proposition);
+        self.about[atom.column() as usize].push(proposition);
         Literal::new(proposition, true)
     }
 
@@ -244,8 +237,8 @@ impl Atoms {
     }
 
     /// What follows from the bounds of what sums are made of.
-    pub fn infer(&self, clauses: &mut Clauses) -> Result<(), Refused> {
-        for column in &self.compared {
+    pub fn infer(&mut self, clauses: &mut Clauses) -> Result<(), Refused> {
+        for column in &self.numbers.take_touched() {
             let about = &self.about[*column as usize];
             let open = |at: &usize| clauses.value(Literal::new(*at, true)).is_none();
             if !about.iter().any(open) {

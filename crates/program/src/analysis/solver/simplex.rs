@@ -51,6 +51,9 @@ pub(super) struct Simplex {
     trail: Vec<(Column, bool, Bound)>,
     /// Sums with one value left that are still written by others.
     settled: Vec<Column>,
+    /// Rows about which something changed, and which those are.
+    touched: Vec<u32>,
+    is_touched: Vec<bool>,
     exchanges: u64,
     lost: bool,
 }
@@ -93,7 +96,26 @@ impl Simplex {
             basic: column,
             terms,
         });
+        self.is_touched.push(false);
+        self.touch(row);
         column
+    }
+
+    fn touch(&mut self, row: u32) {
+        if !std::mem::replace(&mut self.is_touched[row as usize], true) {
+            self.touched.push(row);
+        }
+    }
+
+    /// The sums for which something new may follow since the last time.
+    pub fn take_touched(&mut self) -> Vec<Column> {
+        let rows = std::mem::take(&mut self.touched);
+        let mut found = Vec::with_capacity(rows.len());
+        for row in rows {
+            self.is_touched[row as usize] = false;
+            found.push(self.rows[row as usize].basic);
+        }
+        found
     }
 
     pub fn value(&self, column: Column) -> Fraction {
@@ -166,6 +188,9 @@ impl Simplex {
         }
         if self.row_of[at].is_some() && self.fixed(column) {
             self.settled.push(column);
+        }
+        for holder in 0..self.inside[at].len() {
+            self.touch(self.inside[at][holder]);
         }
     }
 
@@ -334,7 +359,9 @@ impl Simplex {
             }
             self.lost |= sum.iter().any(|(_, factor)| factor.is_lost());
             self.rows[other].terms = sum;
+            self.touch(other as u32);
         }
+        self.touch(row as u32);
         self.rows[row] = Row {
             basic: entering,
             terms,
