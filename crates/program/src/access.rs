@@ -8,8 +8,8 @@
 //! search by anything else reads the columns it compares, of every row. An insert that fails on an
 //! existing key aborts, so it is not counted as a reader of *exists*; one that goes on is.
 
-use crate::expr::{Comparison, Condition, Expr, PartId};
-use crate::ir::{Action, Insert, OnConflict, Part, Set, Statement};
+use crate::expr::{Comparison, Condition, Expr, PartId, Value};
+use crate::ir::{Action, Insert, OnConflict, Output, Part, Set, Statement};
 use crate::schema::{ColumnId, Schema, Table, TableId};
 use std::collections::BTreeSet;
 
@@ -74,8 +74,12 @@ pub enum Reach<'a> {
 impl Statement {
     /// What it reads, a set for each table.
     pub fn reads(&self, schema: &Schema) -> Vec<(TableId, ColumnSet)> {
-        let parts = self.parts.iter();
-        by_table(parts.map(|part| (part.table, part.reads(schema))))
+        let reads = |part: &Part| {
+            let mut found = part.reads(schema);
+            found.columns.extend(part.returned(&self.outputs));
+            (part.table, found)
+        };
+        by_table(self.parts.iter().map(reads))
     }
 
     /// What it writes, a set for each table.
@@ -155,6 +159,26 @@ impl Part {
         }
     }
 
+    /// The columns of a write whose values come back by RETURNING, without those that it sets itself:
+    /// their values are its own.
+    pub fn returned(&self, outputs: &[Output]) -> BTreeSet<ColumnId> {
+        let own: &[Set] = match &self.action {
+            Action::Select(_) => return BTreeSet::new(),
+            Action::Update { sets } => sets,
+            Action::Delete => &[],
+            Action::Insert(insert) => match &insert.on_conflict {
+                OnConflict::Update(sets) => sets,
+                _ => return BTreeSet::new(),
+            },
+        };
+        let columns = outputs
+            .iter()
+            .flat_map(|output| output.value.columns_of(self.id));
+        columns
+            .filter(|column| own.iter().all(|set| set.column != *column))
+            .collect()
+    }
+
     /// The columns it compares to find its rows; all rows are read at these unless the part
     /// reaches its row by a key.
     pub fn compared(&self) -> ColumnSet {
@@ -204,7 +228,8 @@ impl Part {
                     right,
                 } => (left, right),
                 Condition::In { value, members } => match members.as_slice() {
-                    [only] if !matches!(only, Expr::List(_)) => (value, only),
+                    // A placeholder may stand for a list: `in (:list)`.
+                    [only @ Expr::Constant(one)] if !matches!(one, Value::List(_)) => (value, only),
                     _ => continue,
                 },
                 _ => continue,

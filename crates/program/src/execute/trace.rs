@@ -164,6 +164,7 @@ impl<'p> Trace<'p> {
         let is_insert = matches!(part.action, Action::Insert(_));
         if is_insert || self.meets(record, part, state) {
             columns.extend(part.used().columns);
+            columns.extend(part.returned(&record.bound.outputs));
         }
         let cell = |column: ColumnId| Cell {
             row,

@@ -39,6 +39,11 @@ impl Arguments for Bound<'_> {
         Some(self.unknown(reads))
     }
 
+    /// A placeholder of JDBC is one value: a list has one for each member, or `= any (?)`.
+    fn is_single(&self, value: &Expr) -> bool {
+        self.anywhere.is_none() && !matches!(value, Expr::List(_) | Expr::Unknown { .. })
+    }
+
     fn unknown(&mut self, reads: Vec<Expr>) -> Expr {
         *self.unknown_next += 1;
         Expr::Unknown {

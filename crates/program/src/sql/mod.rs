@@ -40,6 +40,11 @@ pub trait Arguments {
         None
     }
 
+    /// Whether a value is surely one and not a list, so that `in (:value)` is `= :value`.
+    fn is_single(&self, _value: &Expr) -> bool {
+        false
+    }
+
     /// Whether a statement with a column that is not there is read all the same, with a note.
     /// Sources that run are like that: the schema at hand may be another one.
     fn is_lenient(&self) -> bool {

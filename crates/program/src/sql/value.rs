@@ -274,8 +274,14 @@ impl Builder<'_> {
                 negated,
             } => {
                 let value = self.expr(expr)?;
-                let members = self.exprs(list)?;
-                Ok(negate_if(*negated, Condition::In { value, members }))
+                let mut members = self.exprs(list)?;
+                let condition = match members.as_slice() {
+                    [only] if self.arguments.is_single(only) => {
+                        Condition::compare(Comparison::Equal, value, members.remove(0))
+                    }
+                    _ => Condition::In { value, members },
+                };
+                Ok(negate_if(*negated, condition))
             }
             E::Between {
                 expr,

@@ -212,14 +212,19 @@ impl<'a, 't> Body<'a, 't> {
 
     /// `for [each] name in select … loop` or `for [each] name in :list loop`.
     fn for_head(&mut self, steps: &mut Vec<Step>) -> Read<Repeat> {
-        self.scanner.take("each");
-        self.scanner.take("row");
-        let name = self.scanner.name("the name of a row or an element")?;
+        // `for each row r in …`, where each of the words may be the name: `for row in …`.
+        let mut name = self.scanner.name("the name of a row or an element")?;
+        for word in ["each", "row"] {
+            if name.eq_ignore_ascii_case(word) && self.scanner.peek() != "in" {
+                name = self.scanner.name("the name of a row or an element")?;
+            }
+        }
         self.scanner
             .expect("in", "Loops are `for name in select … loop`.")?;
         let (span, _) = self
             .scanner
             .until(&["loop", "do", ";"], "the loop's head")?;
+        let span = without_brackets(span);
         if word_of(span.text.trim_start()).eq_ignore_ascii_case("select") {
             let statement = self.data(&span)?;
             let id = statement.id;
@@ -297,6 +302,10 @@ impl<'a, 't> Body<'a, 't> {
 
     fn statement(&mut self, steps: &mut Vec<Step>) -> Read<()> {
         let (span, _) = self.scanner.until(&[";"], "the statement")?;
+        if span.text.trim().is_empty() {
+            // A semicolon too many, as behind `begin`.
+            return Ok(());
+        }
         let (text, targets) = without_into(span.text);
         let plain = Span {
             text: &text,
@@ -370,6 +379,21 @@ impl<'a, 't> Body<'a, 't> {
                 "",
             )),
         }
+    }
+}
+
+/// `(select …)` without its brackets; everything else as it is.
+fn without_brackets(span: Span<'_>) -> Span<'_> {
+    let text = span.text.trim();
+    let inner = text
+        .strip_prefix('(')
+        .and_then(|rest| rest.strip_suffix(')'));
+    match inner {
+        Some(inner) if word_of(inner.trim_start()).eq_ignore_ascii_case("select") => Span {
+            text: inner,
+            place: span.place,
+        },
+        _ => span,
     }
 }
 

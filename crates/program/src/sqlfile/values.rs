@@ -22,6 +22,8 @@ pub(super) struct RowName {
 #[derive(Default)]
 pub(super) struct Names {
     pub parameters: Vec<String>,
+    /// The parameters that are lists, by position.
+    lists: Vec<usize>,
     pub variables: Vec<Variable>,
     pub rows: Vec<RowName>,
     /// The statement that `found` and `row_count` speak of, and whether it returns rows.
@@ -36,7 +38,10 @@ pub(super) struct Names {
 impl Names {
     pub fn new(transaction: &Transaction) -> Names {
         let parameters = transaction.parameters.iter();
+        let lists = parameters.clone().enumerate();
+        let lists = lists.filter(|(_, one)| one.ty == Type::List);
         Names {
+            lists: lists.map(|(at, _)| at).collect(),
             parameters: parameters.map(|one| one.name.clone()).collect(),
             ..Names::default()
         }
@@ -118,6 +123,14 @@ impl Arguments for Names {
                 let known = *at < self.parameters.len();
                 known.then_some(Expr::Parameter(ParameterId(*at as u32)))
             }
+        }
+    }
+
+    fn is_single(&self, value: &Expr) -> bool {
+        match value {
+            Expr::Parameter(id) => !self.lists.contains(&(id.0 as usize)),
+            Expr::Field { .. } => true,
+            _ => false,
         }
     }
 

@@ -206,3 +206,27 @@ fn cut_files_are_refused_without_a_crash() {
     );
     check(&many);
 }
+
+#[test]
+fn the_row_of_a_loop_may_be_called_row() {
+    let heads = [
+        "for row in select n from lines where o = :o loop",
+        "for each row in (select n from lines where o = :o) loop",
+        "for each row row in select n from lines where o = :o loop",
+        "for each in select n from lines where o = :o loop",
+    ];
+    for head in heads {
+        let name = match head.contains("each in") {
+            true => "each",
+            false => "row",
+        };
+        let text = format!(
+            "create table lines (o int, n int, primary key (o, n));
+             transaction t(o int) {head} delete from lines where o = :o and n = :{name}.n; end loop; \
+             end;"
+        );
+        let program = read_sql_file(&text, "t.sql", None);
+        let program = program.unwrap_or_else(|error| panic!("{head}: {error}"));
+        assert_eq!(program.transactions[0].statements().len(), 2, "{head}");
+    }
+}

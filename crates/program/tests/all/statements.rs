@@ -9,7 +9,7 @@ create table b (k int, n int, x int, primary key (k, n), unique (x));
 
 /// Each part: its reach, and what it reads and writes.
 fn check(sql: &str, expected: &[&str]) {
-    let text = format!("{TABLES} transaction t(p int, q int) {sql}; end;");
+    let text = format!("{TABLES} transaction t(p int, q int, some list) {sql}; end;");
     let program = match read_sql_file(&text, "t.sql", None) {
         Ok(program) => program,
         Err(error) => panic!("{sql}: {error}"),
@@ -56,6 +56,14 @@ fn lookups_by_key_do_not_read_the_key() {
         &["a predicate r(k x !) w()"],
     );
     check("select x from a where k in (:p)", &["a key r(x !) w()"]);
+    check(
+        "select x from a where k in (:some)",
+        &["a predicate r(k x !) w()"],
+    );
+    check(
+        "select x from a where k = any (:some)",
+        &["a predicate r(k x !) w()"],
+    );
     check(
         "select count(*) from a where x between 1 and :p",
         &["a predicate r(x !) w()"],
@@ -145,4 +153,26 @@ fn joins_look_up_by_key_what_they_can() {
         "with w as (select n from b where k = :p) select a.x from a, w where a.k = w.n",
         &["a key r(x !) w()", "b predicate r(k n !) w()"],
     );
+}
+
+#[test]
+fn what_a_write_returns_is_read_unless_it_set_it() {
+    let read = |sql: &str| -> String {
+        let text = format!("{TABLES} transaction t(p int) {sql}; end;");
+        let program = read_sql_file(&text, "t.sql", None).expect("a program");
+        let statement = program.transactions[0].statements()[0];
+        let reads = statement.reads(&program.schema);
+        let table = program.schema.table(reads[0].0);
+        let names: Vec<&str> = reads[0]
+            .1
+            .columns
+            .iter()
+            .map(|column| table.column_name(*column))
+            .collect();
+        names.join(" ")
+    };
+    assert_eq!(read("update a set x = 1 where k = :p returning y"), "y");
+    assert_eq!(read("update a set x = 1 where k = :p returning x"), "");
+    assert_eq!(read("update a set x = x + 1 where k = :p returning x"), "x");
+    assert_eq!(read("delete from a where k = :p returning name"), "name");
 }
