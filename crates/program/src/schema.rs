@@ -127,6 +127,15 @@ impl Table {
         (0..self.columns.len() as u32).map(ColumnId)
     }
 
+    /// Whether the columns are the primary key or UNIQUE, in any order: servers ask that of what a
+    /// foreign key refers to.
+    pub fn is_key(&self, columns: &[ColumnId]) -> bool {
+        let within = |a: &[ColumnId], b: &[ColumnId]| a.iter().all(|column| b.contains(column));
+        let same = |key: &[ColumnId]| within(key, columns) && within(columns, key);
+        let mut keys = self.unique.iter().chain([&self.primary_key]);
+        !columns.is_empty() && keys.any(|key| same(key))
+    }
+
     /// The name of a column.
     pub fn column_name(&self, column: ColumnId) -> &str {
         self.columns

@@ -324,8 +324,20 @@ impl<'p, 's> Replicas<'p, 's> {
             base: self.trace.mask(|op| own(op) || shown(op)),
             ..View::default()
         };
+        // A replica that has not heard of a row that is referred to does not refuse; one that nobody
+        // ever wrote is refused everywhere.
+        let all = View {
+            base: self.trace.mask(|_| true),
+            ..View::default()
+        };
         let numbers = &mut self.numbers[instance];
-        match self.trace.store.evaluate(&call.bound, &view, numbers) {
+        let store = &self.trace.store;
+        let effect = store.evaluate(&call.bound, &view, numbers);
+        let checked = effect.and_then(|effect| {
+            store.check_keys(&effect.changes, &all)?;
+            Ok(effect)
+        });
+        match checked {
             Ok(effect) => {
                 let result = effect.result.clone();
                 let op = self.trace.perform(point, view, call.bound, effect);

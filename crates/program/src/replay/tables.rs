@@ -73,7 +73,7 @@ fn create_table(
     }
     for key in &table.foreign_keys {
         let parent = schema.table(key.table);
-        if !created.contains(&key.table) || !is_key(parent, &key.referred) {
+        if !created.contains(&key.table) || !parent.is_key(&key.referred) {
             continue;
         }
         lines.push(format!(
@@ -89,16 +89,6 @@ fn create_table(
     };
     let name = dialect.name(&table.name);
     format!("create table {name} ({}){engine}", lines.join(", "))
-}
-
-/// Whether the columns are a key of the table, which servers ask of what is referred to.
-fn is_key(table: &Table, columns: &[ColumnId]) -> bool {
-    let wanted: BTreeSet<&ColumnId> = columns.iter().collect();
-    let same = |key: &[ColumnId]| {
-        let key: BTreeSet<&ColumnId> = key.iter().collect();
-        key == wanted && !wanted.is_empty()
-    };
-    same(&table.primary_key) || table.unique.iter().any(|key| same(key))
 }
 
 fn names(dialect: Dialect, table: &Table, columns: &[ColumnId]) -> String {

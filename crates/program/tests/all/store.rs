@@ -391,3 +391,65 @@ fn writes_return_rows() {
     let returning = returned("delete from line where o = 1 returning n, qty");
     assert_eq!(returning, "1,2 2,4");
 }
+
+/// How a transaction on two tables with a foreign key ends.
+fn referring(sql: &str) -> String {
+    let source = format!(
+        "create table shop (id int primary key);
+         create table sale (n int primary key, shop int references shop (id));
+         transaction t()\n  {sql};\nend;"
+    );
+    let program = read_sql_file(&source, "cases.sql", None).expect("a program");
+    let int = Value::Integer;
+    let row = |table: u32, values: Vec<Value>| StoredRow {
+        table: TableId(table),
+        values,
+    };
+    let scenario = Scenario {
+        rows: vec![
+            row(0, vec![int(1)]),
+            row(0, vec![int(2)]),
+            row(1, vec![int(7), int(1)]),
+        ],
+        instances: vec![Instance::default()],
+        schedule: Vec::new(),
+    };
+    let played = play(&program, &scenario, How::Given).expect("it plays");
+    let engine = program::Engine::PostgresReadCommitted;
+    let simulated = play(&program, &scenario, How::Engine(engine)).expect("it plays");
+    let end = |fate: &Fate| match fate {
+        Fate::AbortedByStore { message, .. } => message.clone(),
+        _ => "done".to_string(),
+    };
+    let found = end(&played.runs[0].fate);
+    let server = end(&simulated.runs[0].fate);
+    assert_eq!(
+        found == "done",
+        server == "done",
+        "{sql}: {found}, {server}"
+    );
+    found
+}
+
+#[test]
+fn foreign_keys_are_kept() {
+    let missing = "foreign key: sale refers to a row of shop that is not there";
+    let needed = "foreign key: a row of sale refers to this row of shop";
+    let cases = [
+        ("insert into sale values (8, 2)", "done"),
+        ("insert into sale values (8, 3)", missing),
+        ("insert into sale values (8, null)", "done"),
+        ("update sale set shop = 9 where n = 7", missing),
+        ("update sale set shop = 2 where n = 7", "done"),
+        ("delete from shop where id = 2", "done"),
+        ("delete from shop where id = 1", needed),
+        ("delete from shop", needed),
+        ("update shop set id = 3 where id = 1", needed),
+        ("update shop set id = 3 where id = 2", "done"),
+        ("delete from sale; delete from shop", "done"),
+    ];
+    for (sql, expected) in cases {
+        let found = referring(sql);
+        assert!(found.contains(expected), "{sql}: {found}");
+    }
+}

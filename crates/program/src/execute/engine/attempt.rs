@@ -93,8 +93,17 @@ impl Simulation<'_> {
         bound: &Bound,
         view: &View,
     ) -> Result<Effect, Attempt> {
+        let now = View {
+            base: self.current(who),
+            ..View::default()
+        };
         let numbers = &mut self.agents[who].numbers;
-        let effect = self.trace.store.evaluate(bound, view, numbers);
+        let store = &self.trace.store;
+        let effect = store.evaluate(bound, view, numbers).and_then(|effect| {
+            // Servers look for the rows of foreign keys as they are now, whatever the snapshot.
+            store.check_keys(&effect.changes, &now)?;
+            Ok(effect)
+        });
         effect.map_err(|error| Attempt::Fails(Abort::Statement, error.to_string()))
     }
 

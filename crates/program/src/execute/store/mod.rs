@@ -1,5 +1,6 @@
 //! Rows, and statements on them.
 
+mod keys;
 mod log;
 mod rows;
 mod select;

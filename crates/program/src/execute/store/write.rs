@@ -2,7 +2,7 @@
 //!
 //! New values are computed from the old row. A duplicate of a primary key or of a UNIQUE
 //! constraint, and a NULL where none may be, are errors. An update of a key's column deletes the
-//! row and inserts another. Foreign keys are not checked.
+//! row and inserts another. Foreign keys are checked by [`super::Store::check_keys`].
 
 use super::super::environment::ResultSet;
 use super::super::error::ExecuteError;
