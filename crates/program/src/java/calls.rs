@@ -303,7 +303,7 @@ impl<'a> Translator<'a> {
 }
 
 /// Methods of templates (as Spring's) that take SQL and its arguments.
-fn is_template(name: &str) -> bool {
+pub(super) fn is_template(name: &str) -> bool {
     name == "update" || name.starts_with("query") || name == "createNativeQuery"
 }
 

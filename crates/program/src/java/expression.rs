@@ -5,7 +5,7 @@ use super::branch::sorted;
 use super::condition::truth;
 use super::env::{Val, carries_nothing};
 use super::index::combine;
-use super::translate::Translator;
+use super::translate::{Translator, executes};
 use super::tree::Node;
 use crate::expr::{Condition, Expr, Operator, Value};
 use crate::ir::Step;
@@ -71,6 +71,11 @@ impl<'a> Translator<'a> {
             "array_creation_expression" | "array_initializer" => self.array(node),
             "array_access" => self.element(node),
             "switch_expression" => self.switched(node),
+            "lambda_expression" if executes(node) => {
+                let advice = "Write it as a method, or where it is called.";
+                self.note(node, "what it does to the database is left out", advice);
+                Val::Expr(self.unknown(Vec::new()))
+            }
             _ => match self.index.constant(self.class(), node) {
                 Some(value) => Val::Expr(Expr::Constant(value)),
                 None => Val::Expr(self.unknown(Vec::new())),

@@ -43,6 +43,10 @@ pub fn read_java(files: &[JavaFile<'_>], schema: &Schema) -> Result<Program, Pro
     let mut notes = Vec::new();
     for file in files {
         let (root, broken) = tree::parse(file.name, file.text)?;
+        if let (Some(place), true) = (broken.first(), has_sql(file.text)) {
+            let problem = "not Java that we can read, in a file that executes SQL";
+            return Err(ProgramError::new(place, problem, "Compile the file first."));
+        }
         for place in broken.into_iter().take(3) {
             notes.push(Note {
                 place,
@@ -80,6 +84,18 @@ pub fn read_java(files: &[JavaFile<'_>], schema: &Schema) -> Result<Program, Pro
         ));
     }
     Ok(program)
+}
+
+/// Whether a text has a call of JDBC that makes a statement. Such a file must be read in full: what
+/// is passed over might be a statement.
+fn has_sql(text: &str) -> bool {
+    let calls = [
+        "prepareStatement",
+        "createStatement",
+        "prepareCall",
+        "SQLStmt",
+    ];
+    calls.iter().any(|call| text.contains(call))
 }
 
 /// The methods that are transactions, with their names.

@@ -5,7 +5,8 @@
 //! comes after the `if` is followed once for each branch.
 
 use super::branch::sorted;
-use super::env::{Env, ObjectId, PreparedId, Slot, Val, type_of};
+use super::calls::is_template;
+use super::env::{Env, ObjectId, PreparedId, Slot, Val, is_sql, type_of};
 use super::index::Index;
 use super::tree::Node;
 use crate::expr::{Expr, StatementId, UnknownId, VariableId};
@@ -417,5 +418,26 @@ pub(super) fn executes(node: &Node) -> bool {
         "emplate.query",
         "createNativeQuery(",
     ];
-    calls.iter().any(|call| text.contains(call))
+    calls.iter().any(|call| text.contains(call)) || has_template_call(node, text)
+}
+
+/// Whether a template by another name (`jdbc.update("update …", …)`) is called inside.
+fn has_template_call(node: &Node, text: &str) -> bool {
+    if !text.contains(".update(") && !text.contains(".query") {
+        return false;
+    }
+    let has_text = |call: &&Node| {
+        let first = call.child("arguments").and_then(|all| all.children.first());
+        let quoted = first.filter(|first| first.kind == "string_literal");
+        quoted.is_some_and(|first| is_sql(first.text().trim_matches('"').trim()))
+    };
+    let is_jdbc = |call: &&Node| {
+        let object = call.child("object").map_or("", Node::text);
+        object.to_ascii_lowercase().contains("jdbc")
+    };
+    let all = node.all();
+    let mut calls = all.iter().copied().filter(|one| {
+        one.kind == "method_invocation" && is_template(one.name()) && one.child("object").is_some()
+    });
+    calls.any(|call| has_text(&call) || is_jdbc(&call))
 }

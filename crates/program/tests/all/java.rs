@@ -449,3 +449,19 @@ fn odd_sources_do_not_crash() {
         let _ = read_java(&files, &schema());
     }
 }
+
+#[test]
+fn a_file_with_sql_that_is_no_java_is_refused_with_its_line() {
+    let text = "public class A {\n  public void f(Connection c) throws Exception {\n    \
+                PreparedStatement p = c.prepareStatement(\"select 1\";\n    p.execute();\n  }\n}\n";
+    let files = [JavaFile {
+        name: "A.java",
+        text,
+    }];
+    let error = read_java(&files, &schema()).expect_err("no Java");
+    assert_eq!(
+        (error.place.line, &*error.place.file),
+        (3, "A.java"),
+        "{error}"
+    );
+}
