@@ -136,6 +136,10 @@ pub struct RobustArgs {
     /// Tell what to change: the cheapest levels, or the reads to lock
     #[arg(long)]
     pub advice: bool,
+    /// Play what is not robust on this database, as it is and after each piece of advice (repeatable):
+    /// postgres, mariadb, or a URL
+    #[arg(long, value_name = "DATABASE", requires = "advice")]
+    pub replay: Vec<String>,
     /// Do not use foreign keys
     #[arg(long)]
     pub no_foreign_keys: bool,

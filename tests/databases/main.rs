@@ -6,6 +6,7 @@
 mod anomalies;
 mod embedded;
 mod install;
+mod programs;
 mod weather;
 
 use serde_json::Value;

@@ -1,8 +1,9 @@
 //! `isolde program PATH…`: the anomalies of an application, each with a scenario that shows it.
 
 use super::directory::{self, Test};
-use super::play::{Outcome, Setup, Stage, in_process, scenario_json};
+use super::play::{Outcome, in_process, scenario_json};
 use super::sources::{self, Sources};
+use super::stage::{Setup, Stage};
 use super::{java, page, print_json, tell_notes};
 use crate::exit::{Exit, Failure};
 use crate::output;
@@ -10,7 +11,7 @@ use crate::program_args::{AnalyseArgs, EdgeArg};
 use crate::progress::Progress;
 use crate::report::program::{counted, edge_text, story, title};
 use program::analysis::{Analysis, Anomaly, Counts, Options, Watch, analyse_with};
-use program::{Bounds, EdgeKind, Program, StoreLevel, Transaction};
+use program::{Bounds, EdgeKind, Program, Scenario, StoreLevel, Transaction};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -121,6 +122,11 @@ fn play_all(
     let Some(instances) = instances else {
         return Ok(played);
     };
+    let mut jobs: Vec<(usize, &Scenario)> = Vec::new();
+    for (number, anomaly) in analysis.anomalies.iter().enumerate() {
+        let witnesses = anomaly.witnesses.iter();
+        jobs.extend(witnesses.map(|witness| (number, &witness.scenario)));
+    }
     for place in &args.replay {
         let mut stage = match place.as_str() {
             "store" => None,
@@ -136,14 +142,24 @@ fn play_all(
                 Some(Stage::open(program, &setup)?)
             }
         };
-        for (number, anomaly) in analysis.anomalies.iter().enumerate() {
-            progress.stage(&format!("playing anomaly {} on {place}", number + 1));
-            for witness in &anomaly.witnesses {
-                match &mut stage {
-                    None => played[number].push(in_process(program, &witness.scenario)?),
-                    Some(stage) => played[number].extend(stage.play(program, &witness.scenario)?),
-                }
+        let count = jobs.len();
+        let tell = |at: usize| progress.stage(&format!("playing {} of {count} on {place}", at + 1));
+        let outcomes = match &mut stage {
+            Some(stage) => {
+                let scenarios: Vec<&Scenario> = jobs.iter().map(|(_, one)| *one).collect();
+                stage.play_all(program, &scenarios, &tell)?
             }
+            None => {
+                let mut found = Vec::new();
+                for (at, (_, scenario)) in jobs.iter().enumerate() {
+                    tell(at);
+                    found.push(vec![in_process(program, scenario)?]);
+                }
+                found
+            }
+        };
+        for ((number, _), outcomes) in jobs.iter().zip(outcomes) {
+            played[*number].extend(outcomes);
         }
     }
     Ok(played)
@@ -236,7 +252,12 @@ fn summary(
     if !args.all && told.len() < count {
         out.push_str("One of each is shown; --all shows all.\n");
     }
-    let all: Vec<&Outcome> = played.iter().flatten().collect();
+    let (all, rest): (Vec<&Outcome>, Vec<&Outcome>) =
+        played.iter().flatten().partition(|one| one.is_played());
+    if !rest.is_empty() {
+        let count = rest.len();
+        let _ = writeln!(out, "{count} could not be played; --all shows why.");
+    }
     if !all.is_empty() {
         let shown = all.iter().filter(|one| one.is_manifested()).count();
         let surprises = all.iter().filter(|one| one.is_surprise()).count();

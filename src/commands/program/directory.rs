@@ -1,5 +1,6 @@
 //! The test of an anomaly as a directory: what it needs, what happens, and a script that plays it.
 
+use super::page::picture;
 use super::play::Outcome;
 use super::sources::{Text, understand};
 use crate::exit::Failure;
@@ -7,9 +8,10 @@ use crate::report::program::{edge_text, rows_text, step_text, title};
 use program::analysis::{Anomaly, LevelWitness};
 use program::replay::{Dialect, schema_text};
 use program::{
-    EdgeKind, How, Program, Scenario, ShownStep, StoredRow, instance_name, instance_text, play,
-    scenario_from_json, scenario_to_json, serial_outcomes, shown_steps, value_to_json,
+    Edge, EdgeKind, How, Program, Scenario, ShownStep, StoredRow, instance_name, instance_text,
+    play, scenario_from_json, scenario_to_json, serial_outcomes, shown_steps, value_to_json,
 };
+use report::picture::Shown;
 use serde_json::{Value, json};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -80,6 +82,7 @@ fn contents(test: &Test<'_>, sources: Vec<Value>) -> Vec<(&'static str, String)>
         ("steps.sql", steps_sql(program, scenario, &steps)),
         ("README.md", readme(test, &steps)),
         ("cycle.dot", dot(test, &steps)),
+        ("cycle.svg", svg(test, &steps)),
         ("run.sh", RUN.to_string()),
     ]
 }
@@ -216,7 +219,8 @@ fn readme(test: &Test<'_>, steps: &[ShownStep]) -> String {
         let _ = writeln!(out, "- {edge}");
     }
     out.push_str(
-        "\nTogether these are a circle. `expected.json` has what every serial order gives.\n",
+        "\nTogether these are a circle, drawn in `cycle.svg`. `expected.json` has what every serial \
+         order gives.\n",
     );
     out.push_str("\n## Where\n");
     for site in &test.anomaly.sites {
@@ -248,6 +252,15 @@ fn excerpt(test: &Test<'_>, line: u32, file: &str) -> String {
     }
     out.push_str("```\n");
     out
+}
+
+/// The dependencies as a picture that browsers show.
+fn svg(test: &Test<'_>, steps: &[ShownStep]) -> String {
+    let edges = test.anomaly.edges.iter();
+    let edges: Vec<&Edge> = edges
+        .filter(|edge| edge.kind != EdgeKind::Sibling)
+        .collect();
+    picture(test.program, &test.witness.scenario, steps, &edges).svg(Shown::Alone)
 }
 
 /// The dependencies as a picture for Graphviz: a box for each instance.

@@ -1,5 +1,6 @@
 //! `isolde program`: the transactions of an application, and what can go wrong with them.
 
+mod advice;
 mod analyse;
 mod directory;
 mod java;
@@ -9,6 +10,7 @@ mod replay;
 mod robust;
 mod show;
 mod sources;
+mod stage;
 
 use crate::exit::{Exit, Failure};
 use crate::interrupt;

@@ -162,7 +162,8 @@ fn schedule(program: &Program, scenario: &Scenario, steps: &[ShownStep]) -> Sche
     }
 }
 
-fn picture(
+/// The dependencies of an anomaly between the instances of its scenario.
+pub fn picture(
     program: &Program,
     scenario: &Scenario,
     steps: &[ShownStep],

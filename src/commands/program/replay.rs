@@ -1,13 +1,16 @@
 //! `isolde program replay DIR…`: plays the tests of anomalies again.
 
 use super::directory::{self, Kept};
-use super::play::{Outcome, Setup, Stage, in_process};
+use super::play::{Outcome, in_process};
 use super::print_json;
+use super::stage::{Setup, Stage};
 use crate::exit::{Exit, Failure};
 use crate::output;
 use crate::program_args::ReplayArgs;
 use crate::progress::Progress;
+use program::Schema;
 use serde_json::json;
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// Plays every directory at every place asked for.
@@ -20,11 +23,12 @@ pub fn run(args: &ReplayArgs) -> Result<Exit, Failure> {
     let mut out = String::new();
     let mut objects = Vec::new();
     let mut exit = Exit::Holds;
+    let mut stages = Stages::default();
     for directory in &args.directories {
         let kept = directory::read(directory)?;
         let mut outcomes = Vec::new();
         for place in &places {
-            outcomes.extend(play(&kept, directory, place, args, &progress)?);
+            outcomes.extend(stages.play(&kept, directory, place, args, &progress)?);
         }
         let manifested = outcomes.iter().any(Outcome::is_manifested);
         exit = exit.and(match manifested {
@@ -49,24 +53,44 @@ pub fn run(args: &ReplayArgs) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
-fn play(
-    kept: &Kept,
-    directory: &str,
-    place: &str,
-    args: &ReplayArgs,
-    progress: &Progress,
-) -> Result<Vec<Outcome>, Failure> {
-    if place == "store" {
-        return Ok(vec![in_process(&kept.program, &kept.scenario)?]);
+/// The databases that are ready, by name, with the tables they have. Tests of one program share them.
+#[derive(Default)]
+struct Stages {
+    open: BTreeMap<String, (Schema, Stage)>,
+}
+
+impl Stages {
+    fn play(
+        &mut self,
+        kept: &Kept,
+        directory: &str,
+        place: &str,
+        args: &ReplayArgs,
+        progress: &Progress,
+    ) -> Result<Vec<Outcome>, Failure> {
+        if place == "store" {
+            return Ok(vec![in_process(&kept.program, &kept.scenario)?]);
+        }
+        let schema = &kept.program.schema;
+        // The application's own code is compiled from the directory.
+        let java = super::java::application(&args.java, &kept.files, Some(directory))?;
+        if let (Some((known, stage)), None) = (self.open.get_mut(place), &java)
+            && *known == *schema
+        {
+            return stage.play(&kept.program, &kept.scenario);
+        }
+        // The tables of the last one go first.
+        self.open.remove(place);
+        let setup = Setup {
+            name: place,
+            isolation: &args.isolation,
+            java: java.as_ref(),
+            instances: kept.scenario.instances.len(),
+            progress,
+        };
+        let mut stage = Stage::open(&kept.program, &setup)?;
+        let played = stage.play(&kept.program, &kept.scenario)?;
+        self.open.insert(place.to_string(), (schema.clone(), stage));
+        Ok(played)
     }
-    let java = super::java::application(&args.java, &kept.files, Some(directory))?;
-    let setup = Setup {
-        name: place,
-        isolation: &args.isolation,
-        java: java.as_ref(),
-        instances: kept.scenario.instances.len(),
-        progress,
-    };
-    let mut stage = Stage::open(&kept.program, &setup)?;
-    stage.play(&kept.program, &kept.scenario)
 }

@@ -1,24 +1,29 @@
 //! `isolde program robust`: is it serializable although it runs at a weaker level, and if not, what
 //! makes it so?
 
-use super::{print_json, sources, tell_notes};
+use super::{advice, print_json, sources, tell_notes};
 use crate::exit::{Exit, Failure};
 use crate::output;
 use crate::program_args::RobustArgs;
 use crate::report::program::{edge_text, story};
 use program::robust::{
-    Counterexample, Level, Method, Relations, RobustOptions, Robustness, Safety, check, safe_at,
-    subsets,
+    Counterexample, Doubt, Level, Method, Relations, RobustOptions, Robustness, Safety, check,
+    safe_at, subsets,
 };
 use program::{Program, StoreLevel};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fmt::Write;
+use std::sync::Arc;
+use std::sync::mpsc::channel;
+use std::time::{Duration, Instant};
 
 /// Answers for each level.
 pub fn run(args: &RobustArgs) -> Result<Exit, Failure> {
     let read = sources::read(&args.source)?;
-    let program = &read.program;
+    let limit = Limit::new(args.print.timeout);
+    let shared = Arc::new(read.program);
+    let program = &*shared;
     let options = RobustOptions {
         relations: match args.no_foreign_keys {
             true => Relations::SameRow,
@@ -29,13 +34,23 @@ pub fn run(args: &RobustArgs) -> Result<Exit, Failure> {
     let asked = levels(args, program)?;
     let answers: Vec<(String, Robustness)> = asked
         .into_iter()
-        .map(|(name, levels)| (name, check(program, &levels, &options)))
+        .map(|(name, levels)| {
+            let program = Arc::clone(&shared);
+            let answer = limit.within(move || check(&program, &levels, &options));
+            (name, answer.unwrap_or_else(|| limit.passed()))
+        })
         .collect();
     let exit = answers
         .iter()
         .map(|(_, a)| exit_of(a))
         .fold(Exit::Holds, Exit::and);
-    let safety = args.advice.then(|| safe_at(program, &options));
+    let safety = match args.advice {
+        true => safety(&shared, options, &limit),
+        false => None,
+    };
+    let pieces = safety.as_ref().map(|found| advice::pieces(program, found));
+    let pieces = pieces.map(|pieces| advice::played(program, pieces, &args.replay));
+    let pieces = pieces.transpose()?;
     if args.print.json {
         let found = answers
             .iter()
@@ -48,8 +63,8 @@ pub fn run(args: &RobustArgs) -> Result<Exit, Failure> {
         if args.subsets {
             json["subsets"] = subsets_json(program, args, &options);
         }
-        if let Some(safety) = &safety {
-            json["advice"] = advice_json(program, safety);
+        if let (Some(safety), Some(pieces)) = (&safety, &pieces) {
+            json["advice"] = advice::json(program, safety, pieces);
         }
         print_json(&json)?;
         return Ok(exit);
@@ -62,13 +77,59 @@ pub fn run(args: &RobustArgs) -> Result<Exit, Failure> {
     if args.subsets {
         out.push_str(&subsets_text(program, args, &options));
     }
-    if let Some(safety) = &safety {
-        out.push_str(&advice_text(program, safety));
+    if let Some(pieces) = &pieces {
+        out.push_str(&advice::text(program, pieces));
     } else if exit != Exit::Holds {
         out.push_str("--advice tells what to change.\n");
     }
     output::print(&out)?;
     Ok(exit)
+}
+
+/// At which levels it is safe, and what else can be done; none where there was no time.
+fn safety(program: &Arc<Program>, options: RobustOptions, limit: &Limit) -> Option<Safety> {
+    let program = Arc::clone(program);
+    let found = limit.within(move || safe_at(&program, &options));
+    if found.is_none() {
+        output::note("no advice was found within the time given");
+    }
+    found
+}
+
+/// The time that all questions have together.
+struct Limit {
+    seconds: f64,
+    until: Option<Instant>,
+}
+
+impl Limit {
+    fn new(seconds: Option<f64>) -> Limit {
+        let time = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+        Limit {
+            seconds: seconds.unwrap_or_default(),
+            until: time.and_then(|time| Instant::now().checked_add(time)),
+        }
+    }
+
+    /// What is computed, if that takes no longer than there is time. The thread that computes on
+    /// ends with the process.
+    fn within<T: Send + 'static>(&self, compute: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+        let Some(until) = self.until else {
+            return Some(compute());
+        };
+        let (tell, hear) = channel();
+        // Nobody hears it where the time is over.
+        std::thread::spawn(move || tell.send(compute()).ok());
+        let left = until.saturating_duration_since(Instant::now());
+        hear.recv_timeout(left).ok()
+    }
+
+    fn passed(&self) -> Robustness {
+        Robustness::Unproved(Box::new(Doubt {
+            suspect: None,
+            reason: format!("not decided within {} seconds", self.seconds),
+        }))
+    }
 }
 
 fn exit_of(answer: &Robustness) -> Exit {
@@ -259,53 +320,4 @@ fn subsets_json(program: &Program, args: &RobustArgs, options: &RobustOptions) -
         })
     };
     shared_levels(args).into_iter().map(one).collect()
-}
-
-fn advice_text(program: &Program, safety: &Safety) -> String {
-    let mut out = String::from("What to do, one of:\n");
-    let _ = writeln!(out, "- run everything at {}", safety.weakest());
-    if safety.levels.iter().any(|level| *level != safety.levels[0]) {
-        out.push_str("- give each transaction its own level (enough is):\n");
-        for (level, txn) in safety.levels.iter().zip(&program.transactions) {
-            let _ = writeln!(out, "    {:<20} {}", level.to_string(), txn.name);
-        }
-    }
-    for repair in safety
-        .repairs
-        .iter()
-        .filter(|repair| !repair.promotions.is_empty())
-    {
-        let _ = writeln!(out, "- run everything at {}, and change:", repair.level);
-        for change in &repair.promotions {
-            let name = &program.transactions[change.transaction].name;
-            let _ = writeln!(out, "    {} in {name}", change.place);
-            let _ = writeln!(out, "      {}", program::shorten(&change.before, 100));
-            let _ = writeln!(out, "      → {}", program::shorten(&change.after, 120));
-        }
-    }
-    out.push_str("Each of these was proved robust in turn.\n");
-    out
-}
-
-fn advice_json(program: &Program, safety: &Safety) -> Value {
-    let levels = safety.levels.iter().zip(&program.transactions);
-    let levels: Vec<Value> = levels
-        .map(|(level, txn)| json!({"transaction": txn.name, "level": level.name()}))
-        .collect();
-    let repairs: Vec<Value> = safety
-        .repairs
-        .iter()
-        .map(|repair| {
-            let changes = repair.promotions.iter().map(|change| {
-                json!({
-                    "transaction": program.transactions[change.transaction].name,
-                    "place": change.place.to_string(),
-                    "before": change.before,
-                    "after": change.after,
-                })
-            });
-            json!({"level": repair.level.name(), "changes": changes.collect::<Vec<_>>()})
-        })
-        .collect();
-    json!({"all_at": safety.weakest().name(), "each_at": levels, "repairs": repairs})
 }

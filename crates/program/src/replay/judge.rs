@@ -31,9 +31,27 @@ pub(super) struct Outcome {
     rows: Vec<String>,
 }
 
+impl Outcome {
+    /// What these instances did, and the rows that they left.
+    pub fn new(
+        schema: &Schema,
+        instances: impl Iterator<Item = (usize, Vec<String>)>,
+        rows: &[StoredRow],
+    ) -> Outcome {
+        Outcome {
+            instances: instances.collect(),
+            rows: bag(schema, rows),
+        }
+    }
+}
+
 /// Plays a scenario at these levels.
 pub(super) type Play<'a> =
     &'a mut dyn FnMut(&Scenario, &[ServerLevel]) -> Result<Played, ReplayError>;
+
+/// The outcomes of these orders of the instances of a scenario.
+pub(super) type Runs<'a> =
+    &'a mut dyn FnMut(&Scenario, &[Vec<usize>]) -> Result<Vec<Outcome>, ReplayError>;
 
 impl Serial {
     /// The order of the committed instances that does the same as the run; none if there is none.
@@ -42,7 +60,7 @@ impl Serial {
         schema: &Schema,
         scenario: &Scenario,
         played: &Played,
-        play: Play<'_>,
+        runs: Runs<'_>,
     ) -> Result<Option<Vec<usize>>, ReplayError> {
         let committed = played.committed();
         let orders = permutations(&committed);
@@ -54,16 +72,24 @@ impl Serial {
             return Err(ReplayError::new(problem));
         }
         if !self.runs.contains_key(&committed) {
-            let mut outcomes = Vec::new();
-            for order in &orders {
-                outcomes.push(serial_run(schema, scenario, order, play)?);
-            }
+            let outcomes = runs(scenario, &orders)?;
             self.runs.insert(committed.clone(), outcomes);
         }
         let seen = outcome(schema, played, &committed);
         let at = self.runs[&committed].iter().position(|one| *one == seen);
         Ok(at.map(|at| orders[at].clone()))
     }
+}
+
+/// Plays each order as a scenario of its own.
+pub(super) fn one_by_one(
+    schema: &Schema,
+    scenario: &Scenario,
+    orders: &[Vec<usize>],
+    play: Play<'_>,
+) -> Result<Vec<Outcome>, ReplayError> {
+    let run = |order: &Vec<usize>| serial_run(schema, scenario, order, play);
+    orders.iter().map(run).collect()
 }
 
 fn serial_run(
@@ -85,25 +111,19 @@ fn serial_run(
     };
     let levels = vec![ServerLevel::ReadCommitted; order.len()];
     let mut played = play(&alone, &levels)?;
-    let mut found = BTreeMap::new();
-    for (at, one) in order.iter().zip(std::mem::take(&mut played.instances)) {
-        found.insert(*at, steps(&one));
-    }
-    Ok(Outcome {
-        instances: found,
-        rows: bag(schema, &played.rows),
-    })
+    let instances = std::mem::take(&mut played.instances);
+    let done = order.iter().zip(&instances);
+    let done = done.map(|(at, one)| (*at, steps(one)));
+    Ok(Outcome::new(schema, done, &played.rows))
 }
 
 fn outcome(schema: &Schema, played: &Played, committed: &[usize]) -> Outcome {
     let one = |at: &usize| (*at, steps(&played.instances[*at]));
-    Outcome {
-        instances: committed.iter().map(one).collect(),
-        rows: bag(schema, &played.rows),
-    }
+    Outcome::new(schema, committed.iter().map(one), &played.rows)
 }
 
-fn steps(instance: &PlayedInstance) -> Vec<String> {
+/// What an instance did, as texts that can be compared.
+pub(super) fn steps(instance: &PlayedInstance) -> Vec<String> {
     let mut steps = Vec::new();
     for one in &instance.executed {
         let row = |row: &Vec<Value>| row.iter().map(canonical).collect::<Vec<_>>().join("|");

@@ -13,6 +13,7 @@ mod record;
 mod report;
 mod run;
 mod schedule;
+mod serial;
 mod server;
 mod shown;
 mod tables;

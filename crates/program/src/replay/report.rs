@@ -2,11 +2,12 @@
 
 use super::error::ReplayError;
 use super::java::{self, JavaHost};
-use super::judge::Serial;
+use super::judge::{Serial, one_by_one};
 use super::level::ServerLevel;
 use super::played::Played;
 use super::record;
 use super::run;
+use super::serial;
 use super::server::Server;
 use crate::execute::{Appearance, How, appearance, judge, play};
 use crate::ir::Program;
@@ -104,14 +105,21 @@ impl<'a> Replay<'a> {
     ) -> Result<Judged, ReplayError> {
         let (program, scenario) = (self.program, self.scenario);
         let (server, host) = (&mut *self.server, &mut self.host);
-        let mut play = |scenario: &Scenario, levels: &[ServerLevel]| match host {
+        let played = match host {
             Some(host) => java::play(host, server, program, scenario, levels),
             None => run::play(server, program, scenario, levels),
+        }?;
+        let schema = &program.schema;
+        let mut runs = |scenario: &Scenario, orders: &[Vec<usize>]| match host {
+            Some(host) => one_by_one(schema, scenario, orders, &mut |scenario, levels| {
+                java::play(host, server, program, scenario, levels)
+            }),
+            None if serial::applies(schema) => serial::outcomes(server, program, scenario, orders),
+            None => one_by_one(schema, scenario, orders, &mut |scenario, levels| {
+                run::play(server, program, scenario, levels)
+            }),
         };
-        let played = play(scenario, levels)?;
-        let order = self
-            .serial
-            .order_of(&program.schema, scenario, &played, &mut play)?;
+        let order = self.serial.order_of(schema, scenario, &played, &mut runs)?;
         let shown = match &order {
             None => Appearance::Manifested,
             Some(_) if played.has_refusal() => Appearance::PreventedByAbort,

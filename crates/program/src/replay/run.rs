@@ -70,20 +70,23 @@ fn try_play(
     }
     server.seat(count)?;
     server.load(&scenario.rows)?;
+    let (dialect, deadline) = (server.dialect, server.options.deadline);
+    let mut begins = Vec::new();
     for (at, level) in levels.iter().enumerate() {
         server.check_level(*level)?;
-        server.set_level(at, *level)?;
+        let mut texts = server.set_level(at, *level);
+        texts.push(level.begin(dialect, begins_early(scenario, at)));
+        begins.push(texts.join("; "));
     }
-    let (dialect, deadline) = (server.dialect, server.options.deadline);
     let (workers, spare) = server.take_workers(count);
     let mut actors = Vec::new();
-    for (at, worker) in workers.into_iter().enumerate() {
+    for (at, (worker, begin)) in workers.into_iter().zip(begins).enumerate() {
         actors.push(Sql {
             runner: Runner::new(program, &scenario.instances[at]),
             schema: &program.schema,
             dialect,
             worker,
-            begin: Some(levels[at].begin(dialect, begins_early(scenario, at))),
+            begin: Some(begin),
             next: None,
             sent: None,
             executed: Vec::new(),

@@ -17,7 +17,7 @@ use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 /// How long an answer is waited for before the server is asked about locks.
-const FIRST_LOOK: Duration = Duration::from_millis(2);
+const FIRST_LOOK: Duration = Duration::from_millis(1);
 /// The same, once somebody is known to wait.
 const LOOK_MAX: Duration = Duration::from_millis(8);
 
@@ -180,9 +180,15 @@ impl<A: Actor> Keeper<'_, A> {
             }
             let all: Vec<u64> = self.seats.iter().map(|seat| seat.actor.session()).collect();
             let waits = (self.probe)(&all)?;
-            // Two looks in a row, for a deadlock shows as two waits before the server resolves it.
-            let is_wait = |id: &u64| waits.contains_key(id) && seen.contains_key(id);
-            let settled = busy.iter().all(|(_, id)| is_wait(id));
+            // Who waits for one of us is told by name. Where the server tells no names, it takes two
+            // looks in a row: a deadlock shows as two waits before the server resolves it.
+            let is_wait = |(at, id): &(usize, u64)| {
+                waits.get(id).is_some_and(|whom| {
+                    let named = whom.iter().any(|one| all.contains(one));
+                    named || self.seats[*at].waits || seen.contains_key(id)
+                })
+            };
+            let settled = busy.iter().all(is_wait);
             if settled && !must_come && !has_circle(&waits) {
                 self.note_waits(&busy);
                 return Ok(());

@@ -143,11 +143,15 @@ impl Server {
                 "set client_min_messages = error".to_string(),
                 "set default_transaction_isolation = 'read committed'".to_string(),
                 format!("set statement_timeout = '{deadline}s'"),
+                // What a replay commits is dropped with its schema.
+                "set synchronous_commit = off".to_string(),
                 // Tables of a few rows are read by index, as large ones are: a scan of all of them
                 // would conflict with everything at serializable.
                 "set enable_seqscan = off".to_string(),
+                // Scans that are off count as the dearest plans there are, each worth compiling.
+                "set jit = off".to_string(),
                 // Only superusers may; others wait a second for each deadlock.
-                "do $$ begin set deadlock_timeout = '20ms'; exception when others then null; end $$"
+                "do $$ begin set deadlock_timeout = '5ms'; exception when others then null; end $$"
                     .to_string(),
             ],
             Dialect::MariaDb => vec![
@@ -170,16 +174,14 @@ impl Server {
         Ok(())
     }
 
-    /// Sets a session to a level.
-    pub(super) fn set_level(&mut self, at: usize, level: ServerLevel) -> Result<(), ReplayError> {
-        if self.set_to[at] == Some(level) {
-            return Ok(());
-        }
-        for text in level.session(self.dialect, self.has_snapshot) {
-            self.workers[at].run(text, self.options.deadline)??;
+    /// The texts that set a session to a level, to be sent before its transaction begins. PostgreSQL
+    /// needs none: its transactions begin with their level.
+    pub(super) fn set_level(&mut self, at: usize, level: ServerLevel) -> Vec<String> {
+        if self.dialect == Dialect::Postgres || self.set_to[at] == Some(level) {
+            return Vec::new();
         }
         self.set_to[at] = Some(level);
-        Ok(())
+        level.session(self.dialect, self.has_snapshot)
     }
 
     /// Ends all sessions, whatever they wait for. The next replay gets new ones.
@@ -207,12 +209,28 @@ impl Server {
         blocked::waits(self.dialect, self.control.as_mut(), sessions)
     }
 
+    /// Runs a text in the session that no instance uses.
+    pub(super) fn ask(&mut self, text: &str) -> Result<Reply, Error> {
+        self.control.run(text)
+    }
+
+    /// Begins a transaction, in the session that no instance uses, that has exactly these rows.
+    pub(super) fn load_within(&mut self, rows: &[StoredRow]) -> Result<(), ReplayError> {
+        let mut statements = vec!["begin".to_string()];
+        statements.extend(tables::load(self.dialect, &self.schema, rows)?);
+        self.loaded(&statements)
+    }
+
     /// Leaves exactly these rows in the tables.
     pub(super) fn load(&mut self, rows: &[StoredRow]) -> Result<(), ReplayError> {
         let mut statements = vec!["begin".to_string()];
         statements.extend(tables::load(self.dialect, &self.schema, rows)?);
         statements.push("commit".to_string());
         statements.extend(tables::restart(self.dialect, &self.schema, rows));
+        self.loaded(&statements)
+    }
+
+    fn loaded(&mut self, statements: &[String]) -> Result<(), ReplayError> {
         let loaded = self.control.run(&statements.join("; "));
         if let Err(error) = loaded {
             // Whatever it says: the first error counts.

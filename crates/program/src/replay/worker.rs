@@ -53,11 +53,4 @@ impl Worker {
             }
         }
     }
-
-    /// Sends a text and waits for its answer.
-    pub fn run(&self, text: String, within: Duration) -> Result<Result<Reply, Error>, ReplayError> {
-        self.send(text)?;
-        let late = || ReplayError::new(format!("no answer from the server within {within:?}"));
-        self.answer(within)?.ok_or_else(late)
-    }
 }

@@ -10,10 +10,10 @@
 //! Cost: a question for each set tried, up to a fixed number.
 
 use super::promote::{Change, Promotion, promote};
-use super::{Level, RobustOptions, Robustness, Workload, check_at};
+use super::{Counterexample, Level, RobustOptions, Robustness, Workload, check_at};
 use crate::expr::StatementId;
 use crate::ir::Program;
-use crate::scenario::EdgeKind;
+use crate::scenario::{EdgeKind, Event, Scenario, Turn};
 use std::collections::{BTreeSet, VecDeque};
 
 /// The most sets of promotions that are tried.
@@ -33,6 +33,48 @@ pub struct Repair {
     pub program: Program,
     /// The answer for that program: robust.
     pub answer: Robustness,
+}
+
+impl Repair {
+    /// The scenario of a counterexample for the changed program: every statement that was added has
+    /// a turn of its own behind the read it belongs to. What statements see is left to the database.
+    pub fn scenario(&self, found: &Counterexample) -> Option<Scenario> {
+        let mut scenario = found.scenario.clone()?;
+        let is_added = |transaction: usize, read: StatementId| {
+            let mut added = self.promotions.iter();
+            added.any(|one| {
+                one.change == Change::IdentityUpdate
+                    && (one.transaction, one.statement) == (transaction, read)
+            })
+        };
+        let mut schedule = Vec::new();
+        for turn in std::mem::take(&mut scenario.schedule) {
+            let turn = Turn { sees: None, ..turn };
+            let (Event::Statement(at), Some(one)) =
+                (turn.event, found.instances.get(turn.instance))
+            else {
+                schedule.push(turn);
+                continue;
+            };
+            let reads = one.path.statements.iter();
+            let added: Vec<bool> = reads
+                .map(|read| is_added(one.transaction, read.origin))
+                .collect();
+            let before = added.iter().take(at as usize).filter(|one| **one).count();
+            let moved = at + before as u32;
+            let event = Event::Statement(moved);
+            schedule.push(Turn { event, ..turn });
+            if added.get(at as usize) == Some(&true) {
+                schedule.push(Turn {
+                    instance: turn.instance,
+                    event: Event::Statement(moved + 1),
+                    sees: None,
+                });
+            }
+        }
+        scenario.schedule = schedule;
+        Some(scenario)
+    }
 }
 
 /// At which levels a program is safe, and what else can be done.

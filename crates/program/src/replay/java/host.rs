@@ -151,6 +151,20 @@ impl JavaHost {
         Ok(())
     }
 
+    /// Why a scenario cannot be played by methods; none if it can.
+    pub fn refuses(program: &Program, scenario: &Scenario) -> Option<String> {
+        let is_part = |name: &str| name.parse::<u32>().is_ok();
+        let instances = scenario.instances.iter();
+        let mut names = instances
+            .filter_map(|one| program.transactions.get(one.transaction))
+            .map(|transaction| transaction.name.as_str());
+        let part = names.find(|name| name.rsplit('.').next().is_some_and(is_part))?;
+        Some(format!(
+            "{part} is what a method does after a commit of its own, and cannot be called alone; \
+             without --java its statements are played"
+        ))
+    }
+
     /// An actor for each instance of a scenario.
     pub(super) fn seat(
         &mut self,
@@ -164,6 +178,9 @@ impl JavaHost {
             let problem = format!("{count} instances, but room for {room} in Java");
             return Err(ReplayError::new(problem));
         }
+        if let Some(reason) = JavaHost::refuses(program, scenario) {
+            return Err(ReplayError::new(reason));
+        }
         let dialect = server.dialect();
         let mut lines = Vec::new();
         for (at, instance) in scenario.instances.iter().enumerate() {
@@ -172,13 +189,6 @@ impl JavaHost {
                     "an instance of a transaction that is not there",
                 ));
             };
-            let is_part = |name: &str| name.parse::<u32>().is_ok();
-            if transaction.name.rsplit('.').next().is_some_and(is_part) {
-                return Err(ReplayError::new(format!(
-                    "{} is what a method does after a commit of its own: it cannot run alone",
-                    transaction.name
-                )));
-            }
             let level = levels[at];
             let first = match begins_early(scenario, at) {
                 true => level.snapshot(dialect),
