@@ -254,6 +254,18 @@ impl Builder<'_> {
         condition
     }
 
+    /// `value in (…)`; with one member that is no list, `value = member`.
+    fn in_list(&mut self, value: &ast::Expr, list: &[ast::Expr]) -> Translated<Condition> {
+        let value = self.expr(value)?;
+        let mut members = self.exprs(list)?;
+        Ok(match members.as_slice() {
+            [only] if self.arguments.is_single(only) => {
+                Condition::compare(Comparison::Equal, value, members.remove(0))
+            }
+            _ => Condition::In { value, members },
+        })
+    }
+
     fn condition_of(&mut self, expr: &ast::Expr) -> Translated<Condition> {
         use ast::Expr as E;
         match expr {
@@ -272,17 +284,7 @@ impl Builder<'_> {
                 expr,
                 list,
                 negated,
-            } => {
-                let value = self.expr(expr)?;
-                let mut members = self.exprs(list)?;
-                let condition = match members.as_slice() {
-                    [only] if self.arguments.is_single(only) => {
-                        Condition::compare(Comparison::Equal, value, members.remove(0))
-                    }
-                    _ => Condition::In { value, members },
-                };
-                Ok(negate_if(*negated, condition))
-            }
+            } => Ok(negate_if(*negated, self.in_list(expr, list)?)),
             E::Between {
                 expr,
                 negated,
