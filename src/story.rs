@@ -1,8 +1,8 @@
 //! A verdict told to people: what happened, why it cannot be, and the operations that matter.
 
-use history::{
-    Anomaly, Edge, History, Level, OpId, Reason, Status, TxnId, Value, ValueCode, Verdict,
-};
+use history::{Anomaly, History, Level, OpId, Reason, Status, TxnId, Value, ValueCode, Verdict};
+use report::picture::{SKETCH_MARGIN, TxnBox};
+use report::{Picture, TextStyle, escape};
 use std::collections::HashMap;
 use std::fmt::Display;
 
@@ -25,7 +25,12 @@ pub struct Telling {
     pub width: usize,
     /// Where the transactions are.
     pub lines: Lines,
+    /// Whether escape sequences colour it.
+    pub coloured: bool,
 }
+
+/// How far a drawing and the transactions below it stand to the right.
+const INDENT: usize = 4;
 
 /// The verdict on one level, in plain text.
 pub fn verdict(history: &History, level: Level, verdict: &Verdict, telling: &Telling) -> String {
@@ -51,37 +56,91 @@ pub fn kinds(anomalies: &[Anomaly]) -> String {
     anomalies.iter().map(kind).collect::<Vec<_>>().join(", ")
 }
 
-/// An anomaly: what it is, its cycle, why, and the transactions in it.
+/// An anomaly: what it is, why it cannot be, its circle as a drawing, and the transactions in it.
 pub fn anomaly(history: &History, anomaly: &Anomaly, telling: &Telling) -> String {
     let row = anomaly.kind.row();
     let width = telling.width;
     let mut text = String::new();
     let meaning = format!("{} [{}]", row.meaning, row.label);
     indent(&mut text, 2, wrap(&meaning, width.saturating_sub(2)));
-    indent(
-        &mut text,
-        4,
-        drawing(history, anomaly, width.saturating_sub(4)),
-    );
-    let matters = what_matters(anomaly);
-    let explanation = shortened(history, &anomaly.explanation, &matters);
+    let cast = Cast::of(history, anomaly, telling);
+    let explanation = shortened(history, &anomaly.explanation, &cast.matters);
+    let explanation = escape::visible(&explanation);
     indent(&mut text, 2, wrap(&explanation, width.saturating_sub(8)));
-    let shown = anomaly.transactions.iter().take(TXNS_SHOWN_MAX);
-    let names: Vec<String> = shown
-        .clone()
-        .map(|&txn| introduction(history, txn, &telling.lines))
-        .collect();
-    let column = names.iter().map(|name| name.len() + 1).max();
-    let column = column.unwrap_or(0).max(8);
-    for (name, &txn) in names.iter().zip(shown) {
-        let line = operations(history, txn, &matters, width.saturating_sub(column + 5));
-        text.push_str(&format!("    {name:<column$} {line}\n"));
-    }
-    if anomaly.transactions.len() > TXNS_SHOWN_MAX {
-        let more = anomaly.transactions.len() - TXNS_SHOWN_MAX;
-        text.push_str(&format!("    … and {more} more\n"));
+    let picture = Picture::of(history, anomaly);
+    let drawn = cast.drawing(&picture);
+    indent(&mut text, INDENT, drawn.lines().map(str::to_string));
+    let is_drawn = |txn: TxnId| match drawn.is_empty() {
+        true => false,
+        false => picture.circle_arrows().any(|arrow| {
+            [arrow.from, arrow.to]
+                .iter()
+                .any(|&place| cast.txn(&picture.boxes[place]) == txn)
+        }),
+    };
+    let left = anomaly.transactions.iter().filter(|txn| !is_drawn(**txn));
+    let left: Vec<TxnId> = left.copied().collect();
+    let others = left.iter().take(TXNS_SHOWN_MAX);
+    let margin = INDENT + if drawn.is_empty() { 0 } else { SKETCH_MARGIN };
+    let others = others.map(|&txn| cast.introduced(txn));
+    indent(&mut text, margin, others);
+    if left.len() > TXNS_SHOWN_MAX && picture.left_out == 0 {
+        let more = format!("… and {} more", left.len() - TXNS_SHOWN_MAX);
+        indent(&mut text, margin, [more]);
     }
     text
+}
+
+/// The transactions of an anomaly, each to be introduced on a line.
+struct Cast<'a> {
+    history: &'a History,
+    telling: &'a Telling,
+    /// The operations that the anomaly is made of.
+    matters: Vec<OpId>,
+    /// How wide the names are.
+    column: usize,
+}
+
+impl<'a> Cast<'a> {
+    fn of(history: &'a History, anomaly: &Anomaly, telling: &'a Telling) -> Cast<'a> {
+        let shown = anomaly.transactions.iter().take(TXNS_SHOWN_MAX);
+        let names = shown.map(|&txn| introduction(history, txn, &telling.lines));
+        let column = names.map(|name| escape::columns(&name) + 1).max();
+        Cast {
+            history,
+            telling,
+            matters: what_matters(anomaly),
+            column: column.unwrap_or(0).max(8),
+        }
+    }
+
+    /// The transaction that a box stands for.
+    fn txn(&self, txn_box: &TxnBox) -> TxnId {
+        txn_box.txn.unwrap_or(TxnId::INITIAL)
+    }
+
+    /// The circle as a drawing, with the operations of its transactions; nothing if there is none.
+    fn drawing(&self, picture: &Picture) -> String {
+        let style = TextStyle {
+            width: self.telling.width.saturating_sub(INDENT),
+            ascii: false,
+        };
+        let beside = |txn_box: &TxnBox, is_new: bool| match is_new {
+            true => self.introduced(self.txn(txn_box)),
+            false => txn_box.name.clone(),
+        };
+        picture.sketch(style, self.telling.coloured, &beside)
+    }
+
+    /// A transaction with its operations, on one line.
+    fn introduced(&self, txn: TxnId) -> String {
+        let name = introduction(self.history, txn, &self.telling.lines);
+        let column = self.column;
+        let taken = column.max(escape::columns(&name)) + INDENT + SKETCH_MARGIN + 1;
+        let room = self.telling.width.saturating_sub(taken);
+        let line = operations(self.history, txn, &self.matters, room);
+        escape::visible(format!("{name:<column$} {line}").trim_end())
+    }
 }
 
 /// A transaction by its name, what became of it unless it committed, and where it stands.
@@ -101,36 +160,9 @@ fn introduction(history: &History, txn: TxnId, lines: &Lines) -> String {
     text
 }
 
-fn indent(text: &mut String, spaces: usize, lines: Vec<String>) {
+fn indent(text: &mut String, spaces: usize, lines: impl IntoIterator<Item = String>) {
     for line in lines {
         text.push_str(&format!("{:spaces$}{line}\n", ""));
-    }
-}
-
-/// The cycle as a picture: `s1t2 -ww 1-> s0t0 -so-> s1t2`, on as many lines as it needs.
-fn drawing(history: &History, anomaly: &Anomaly, width: usize) -> Vec<String> {
-    let Some(first) = anomaly.edges.first() else {
-        return Vec::new();
-    };
-    let mut lines = vec![name(history, first.from)];
-    for edge in &anomaly.edges {
-        let step = format!(" -{}-> {}", label(history, edge), name(history, edge.to));
-        let line = lines.last_mut().expect("there is a line");
-        if line.chars().count() + step.chars().count() > width {
-            lines.push(format!(" {step}"));
-        } else {
-            line.push_str(&step);
-        }
-    }
-    lines
-}
-
-/// The kind of an edge, and its key if it has one.
-fn label(history: &History, edge: &Edge) -> String {
-    let kind = edge.kind.name();
-    match edge.key {
-        Some(key) => format!("{kind} {}", cut(history.key_name(key), VALUE_LETTERS_MAX)),
-        None => kind.to_string(),
     }
 }
 
@@ -214,6 +246,8 @@ fn operations(history: &History, txn: TxnId, matters: &[OpId], width: usize) -> 
     if shown.is_empty() {
         shown = ids().take(width).collect();
     }
+    // Room for how many there are besides.
+    let width = width.saturating_sub(16);
     first_that_fit(&shown, of, history.txn(txn).op_count as usize, width)
 }
 

@@ -14,8 +14,9 @@ use crate::progress::Progress;
 use crate::report::{Report, page};
 use crate::watchdog::{Dismissal, Watchdog};
 use checker::{Budget, Checked, Options};
-use history::format::Loaded;
-use history::{Anomaly, History, Initial, KeyOrder, Level, LevelResult, Verdict};
+use history::format::{Format, Loaded};
+use history::{Anomaly, History, Initial, KeyOrder, Level, LevelResult, TxnId, Verdict};
+use report::{Details, Recording, Surroundings};
 use std::sync::{Mutex, OnceLock};
 use std::time::Instant;
 
@@ -176,7 +177,36 @@ fn check_file(
 }
 
 fn write_page(directory: &str, report: &Report<'_>) -> Result<(), Failure> {
-    page::write(directory, report, page::Extras::default())?;
+    let read = |loaded: &Loaded| {
+        let found = input::with_bytes(report.file, |source| {
+            let txns = report.txns_shown();
+            Ok(Recording::read(source.bytes, &loaded.history, &txns))
+        });
+        // What can be read only once has nothing more to tell.
+        found.unwrap_or_default()
+    };
+    let is_recording = |loaded: &&Loaded| loaded.format == Format::Isolde && report.file != "-";
+    let recording = report.loaded.filter(is_recording).map(read);
+    let recording = recording.unwrap_or_default();
+    let details = |txn: TxnId| {
+        let known = report.loaded.map(|l| recording.details(&l.history, txn));
+        let line = report.lines.get(&txn).map(|line| format!("line {line}"));
+        Details {
+            place: line.unwrap_or_default(),
+            ..known.unwrap_or_default()
+        }
+    };
+    let node = |txn: TxnId| recording.node(txn);
+    let extras = page::Extras {
+        details: &details,
+        around: Surroundings {
+            node: &node,
+            faults: &recording.faults,
+            nanoseconds: recording.is_of_run(),
+        },
+        ..page::Extras::default()
+    };
+    page::write(directory, report, extras)?;
     output::note(&format!(
         "{directory}/index.html has the verdicts and the anomalies"
     ));

@@ -77,6 +77,7 @@ impl<'a> Report<'a> {
         Telling {
             width: output::width(),
             lines: self.lines.clone(),
+            coloured: true,
         }
     }
 

@@ -322,6 +322,7 @@ fn anomalies(finding: &Finding) -> String {
     let mut out = String::new();
     let telling = Telling {
         width: output::width(),
+        coloured: true,
         ..Telling::default()
     };
     let mut shown = Vec::new();

@@ -1,11 +1,12 @@
 //! The answers for people: the verdict first, then the reason.
 
 use super::Report;
+use super::page::quoted;
 use crate::exit::Exit;
 use crate::output;
 use crate::story::{self, kinds};
 use history::format::Loaded;
-use history::{Level, Verdict};
+use history::{AnomalyKind, Level, Verdict};
 use std::fmt::Write;
 
 const BOLD: &str = "\x1b[1m";
@@ -175,24 +176,45 @@ fn reasons(text: &mut String, report: &Report<'_>) -> std::fmt::Result {
             text.push_str(&story::anomaly(history, anomaly, &telling));
         }
     }
-    match weakest.first() {
-        Some(answer) if report.shows_format => more(text, report.file, answer.result.level),
+    match (weakest.first(), shown.first()) {
+        (Some(answer), Some(kind)) if report.shows_format => {
+            more(text, report.file, answer.result.level, *kind)
+        }
         _ => Ok(()),
     }
 }
 
-/// How to see more of a violation.
-fn more(text: &mut String, file: &str, level: Level) -> std::fmt::Result {
-    if file == "-" {
-        return Ok(());
+/// The commands that show more of a violation.
+fn more(text: &mut String, file: &str, level: Level, kind: AnomalyKind) -> std::fmt::Result {
+    let mut commands = vec![(
+        format!("isolde explain {kind}"),
+        "what it is, what it does, what prevents it",
+    )];
+    // What was read from standard input cannot be read again.
+    if file != "-" {
+        let file = quoted(file);
+        commands.push((
+            format!("isolde check {file} --report DIR"),
+            "a page: the graph, time lanes, the story",
+        ));
+        commands.push((
+            format!("isolde check {file} --level {level} --shrink OUT"),
+            "the smallest part that violates it",
+        ));
     }
-    let is_plain = |letter: char| letter.is_alphanumeric() || "/._-+=:,@".contains(letter);
-    let file = match file.chars().all(is_plain) {
-        true => file.to_string(),
-        false => format!("'{}'", file.replace('\'', "'\\''")),
-    };
-    writeln!(
-        text,
-        "\nthe smallest part of the file that violates it:\n  {BOLD}isolde check {file} --level {level} --shrink OUT{PLAIN}"
-    )
+    let column = |(command, _): &(String, &str)| command.chars().count();
+    let column = commands.iter().map(column).max().unwrap_or(0);
+    let widest = commands.iter().map(|(_, what)| what.len()).max();
+    let fits = column + widest.unwrap_or(0) + 4 <= output::width();
+    text.push_str("\nmore:\n");
+    for (command, what) in &commands {
+        match fits {
+            true => {
+                let gap = " ".repeat(column - command.chars().count());
+                writeln!(text, "  {BOLD}{command}{PLAIN}{gap}  {what}")?;
+            }
+            false => writeln!(text, "  {what}:\n    {BOLD}{command}{PLAIN}")?,
+        }
+    }
+    Ok(())
 }

@@ -4,6 +4,24 @@ use super::{Folder, corpus, isolde, pages};
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
 
+/// The files of docs/schema.
+const FILES: [&str; 14] = [
+    "check.json",
+    "levels.json",
+    "matrix.json",
+    "model-estimate.json",
+    "model-list.json",
+    "model-mutants.json",
+    "model-replay.json",
+    "model-simulate.json",
+    "model-table.json",
+    "model.json",
+    "program-replay.json",
+    "program-robust.json",
+    "program.json",
+    "run.json",
+];
+
 /// The part of JSON Schema that docs/schema uses. Stricter in one thing: a field that no schema mentions is a
 /// problem, so that none goes undocumented.
 struct Schemas(HashMap<&'static str, Value>);
@@ -14,11 +32,7 @@ impl Schemas {
             let text = pages::read(&format!("docs/schema/{name}"));
             (name, serde_json::from_str(&text).expect("a schema is JSON"))
         };
-        Schemas(
-            ["check.json", "run.json", "model.json", "levels.json"]
-                .map(read)
-                .into(),
-        )
+        Schemas(FILES.map(read).into())
     }
 
     /// Fails unless the value is what the file says.
@@ -226,6 +240,93 @@ fn models_and_levels_keep_the_schema() {
         json!(names),
         schemas.0["check.json"]["$defs"]["level"]["enum"]
     );
+}
+
+#[test]
+fn every_schema_is_on_the_page_about_scripts() {
+    let page = pages::read("docs/ci.md");
+    let root = env!("CARGO_MANIFEST_DIR");
+    let files = std::fs::read_dir(format!("{root}/docs/schema")).expect("the schemas");
+    let names = files.map(|file| file.expect("a file").file_name());
+    let mut names: Vec<String> = names.map(|name| name.to_string_lossy().into()).collect();
+    names.sort();
+    assert_eq!(names, FILES);
+    for name in FILES {
+        let link = format!("[schema/{name}](schema/{name})");
+        assert!(page.contains(&link), "{link}");
+    }
+}
+
+#[test]
+fn matrices_keep_the_schema() {
+    let schemas = Schemas::read();
+    let args = ["matrix", "sqlite", "--json", "--runs", "1", "--workloads"];
+    let size = ["registers", "-n", "200", "-c", "4", "--seed", "7"];
+    let matrix = isolde(&[&args[..], &size].concat()).json();
+    schemas.accept("matrix.json", &matrix);
+    let settings = matrix["settings"].as_array().expect("settings");
+    let is_bad = |row: &&Value| row["anomalies"].as_array().is_some_and(|a| !a.is_empty());
+    assert!(settings.iter().any(|row| is_bad(&row)), "{matrix}");
+}
+
+#[test]
+fn other_answers_about_models_keep_their_schemas() {
+    let schemas = Schemas::read();
+    let folder = Folder::new("schema-model");
+    let directory = folder.path("found");
+    let ask = |args: &[&str]| isolde(&[&["model"][..], args, &["--json"]].concat()).json();
+    schemas.accept("model-list.json", &ask(&[]));
+    schemas.accept("model-mutants.json", &ask(&["mutants", "rola"]));
+    let table = ask(&["table", "faster", "--txns", "1"]);
+    schemas.accept("model-table.json", &table);
+    let simulated = ask(&["simulate", "walter", "-l", "psi", "-l", "ser", "-n", "200"]);
+    schemas.accept("model-simulate.json", &simulated);
+    let found = &simulated["models"][0]["results"][1]["found"];
+    assert!(found["seed"].is_u64(), "{simulated}");
+    let estimate = ask(&["estimate", "ramp-f", "-l", "ra", "-n", "50"]);
+    schemas.accept("model-estimate.json", &estimate);
+    let setup = "k1@s1 | s1: r(k1) w(k1) | s2: r(k1) w(k1)";
+    let asked = ["ramp-f", "-l", "cs", "--setup", setup, "-o", &directory];
+    let asked = ask(&asked);
+    schemas.accept("model.json", &asked);
+    let files = asked["models"][0]["results"][0]["counterexample"]["files"].as_array();
+    let files = files.expect("files").iter().filter_map(Value::as_str);
+    let mut files = files.filter(|file| file.ends_with(".replay.json"));
+    let file = files.next().expect("a replay");
+    let replayed = ask(&["replay", file]);
+    schemas.accept("model-replay.json", &replayed);
+    assert_eq!(replayed["violated"], true, "{replayed}");
+}
+
+#[test]
+fn programs_keep_their_schemas() {
+    let schemas = Schemas::read();
+    let folder = Folder::new("schema-program");
+    let directory = folder.path("tests");
+    let ask = |args: &[&str]| isolde(&[&["program"][..], args, &["--json"]].concat()).json();
+    let mut scenarios = 0;
+    for file in ["lost_update", "write_skew", "dirty_read", "nonrep_read"] {
+        let file = format!("programs/micro/{file}.sql");
+        let small = ["--instances", "2", "--replay", "store"];
+        let found = ask(&[&[file.as_str()][..], &small].concat());
+        schemas.accept("program.json", &found);
+        let anomalies = found["anomalies"].as_array().expect("anomalies");
+        scenarios += anomalies
+            .iter()
+            .filter(|a| !a["scenario"].is_null())
+            .count();
+    }
+    assert!(scenarios >= 2, "{scenarios}");
+    let lost_update = "programs/micro/lost_update.sql";
+    ask(&[lost_update, "--instances", "2", "--out", &directory]);
+    let test = format!("{directory}/001-lost-update");
+    schemas.accept("program-replay.json", &ask(&["replay", &test]));
+    for (file, answer) in [("smallbank", "not robust"), ("auction", "robust")] {
+        let file = format!("programs/{file}.sql");
+        let robust = ask(&["robust", &file, "-l", "rc", "--subsets", "--advice"]);
+        schemas.accept("program-robust.json", &robust);
+        assert_eq!(robust["answers"][0]["answer"], answer, "{robust}");
+    }
 }
 
 #[test]

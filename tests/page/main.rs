@@ -5,6 +5,8 @@
 
 mod driver;
 mod install;
+#[path = "../databases/install.rs"]
+mod servers;
 
 use driver::Browser;
 use serde_json::Value;
@@ -342,6 +344,43 @@ fn a_run_is_started_watched_and_compared() {
         "return document.querySelectorAll('tr.changed').length > 0",
     );
     look(&browser, "compare");
+    no_complaints(&browser);
+}
+
+#[test]
+fn a_server_is_driven_under_faults_and_watched() {
+    if !install::has_browser() || !servers::has("postgres") {
+        return;
+    }
+    let _alone = one_at_a_time();
+    let page = Page::serve("server");
+    let browser = Browser::open();
+    browser.go(&format!("{}#/run", page.url));
+    browser.sees("Drives a database");
+    browser.type_into("[name=isolation]", "read committed");
+    browser.run(
+        "const set = (name, value) => { document.querySelector(`[name=${name}]`).value = value; };
+         set('database', 'postgres'); set('workload', 'lost-update'); set('seconds', '8'); set('seed', '7');
+         document.querySelector('[name=fault][value=pause]').click()",
+    );
+    browser.click("form .primary");
+    let fact = |name: &str| {
+        format!(
+            "return [...document.querySelectorAll('.fact')].some((fact) =>
+               fact.innerText.includes('{name}') && Number.parseInt(fact.innerText, 10) > 0)"
+        )
+    };
+    browser.wait("commits", &fact("committed"));
+    browser.wait("a fault", &fact("faults"));
+    look(&browser, "server-job");
+    browser.sees("promised: read-committed");
+    browser.sees("PostgreSQL");
+    look(&browser, "server-result");
+    browser.click(".instances a");
+    browser.sees("What was said to the database");
+    browser.sees("begin isolation level read committed");
+    browser.sees("xid");
+    look(&browser, "server-anomaly");
     no_complaints(&browser);
 }
 

@@ -9,6 +9,7 @@
 //! - [`Lanes`]: the same transactions by session and time, with what was done to the servers.
 //! - [`Lattice`]: the levels, coloured by verdict.
 //! - [`Story`]: the anomaly in plain words. [`encyclopedia`]: every kind of anomaly in plain words.
+//! - [`Recording`]: what a recording tells besides its history.
 //! - [`Page`]: all of it in one file.
 
 pub mod encyclopedia;
@@ -17,6 +18,7 @@ mod lanes;
 mod lattice;
 pub mod page;
 pub mod picture;
+mod recording;
 mod story;
 mod words;
 
@@ -24,4 +26,5 @@ pub use lanes::{Fault, Lanes, Surroundings};
 pub use lattice::{Answer, Lattice};
 pub use page::{AnomalyView, Context, Details, Page, Reproduce, Section, Tone};
 pub use picture::{Picture, Shown, TextStyle};
+pub use recording::Recording;
 pub use story::Story;

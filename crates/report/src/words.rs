@@ -1,7 +1,7 @@
 //! Names of transactions and operations as reports show them: on one line, and never long.
 
 use crate::escape::{cut, visible};
-use history::{History, KeyId, OpId, OpKind, Status, TxnId, ValueCode};
+use history::{History, KeyId, OpId, OpKind, Status, TxnId, Value, ValueCode};
 
 /// So many letters of a key are shown.
 const KEY_MAX: usize = 28;
@@ -45,6 +45,14 @@ impl<'a> Words<'a> {
 
     pub fn key(&self, key: KeyId) -> String {
         cut(&self.history.key_name(key).to_string(), KEY_MAX)
+    }
+
+    /// The same within a sentence, where a bare number would be taken for a value.
+    fn key_in_words(&self, key: KeyId) -> String {
+        match self.history.key_name(key) {
+            Value::Int(number) => format!("key {number}"),
+            _ => self.key(key),
+        }
     }
 
     /// The value of an operation; of a long list the part around `relevant` elements.
@@ -91,14 +99,14 @@ impl<'a> Words<'a> {
 
     /// The version that an operation wrote or returned: `x = 1`.
     pub fn version(&self, op: OpId, relevant: &[ValueCode]) -> String {
-        let key = self.key(self.history.op(op).key);
+        let key = self.key_in_words(self.history.op(op).key);
         format!("{key} = {}", self.value(op, relevant))
     }
 
     /// What an operation did, for somebody who has never seen one: `read x and got 1`.
     pub fn deed(&self, op: OpId, relevant: &[ValueCode]) -> String {
         let found = self.history.op(op);
-        let (key, value) = (self.key(found.key), self.value(op, relevant));
+        let (key, value) = (self.key_in_words(found.key), self.value(op, relevant));
         let is_nothing = found.value == ValueCode::NIL;
         match found.kind {
             _ if found.kind.is_write() => match found.kind {

@@ -3,10 +3,14 @@
 
 use crate::browse::{Opened, restore};
 use crate::summary;
-use history::{Anomaly, Level};
+use history::{Anomaly, Level, TxnId};
+use report::escape::cut;
 use report::picture::Shown;
-use report::{Answer, Lanes, Lattice, Picture, Story, Surroundings, encyclopedia};
+use report::{Answer, Details, Lanes, Lattice, Picture, Story, Surroundings, encyclopedia};
 use serde_json::{Value, json};
+
+/// Statements of a transaction beyond this are counted.
+const STATEMENTS_MAX: usize = 24;
 
 /// A report: levels, anomalies, what was run.
 pub(crate) fn result(report: &Value) -> Value {
@@ -28,6 +32,21 @@ pub(crate) fn result(report: &Value) -> Value {
     object["bank"] = report["bank"].clone();
     object["results"] = results(report);
     object
+}
+
+/// What was said to the database in a transaction, and the database's own numbers.
+fn recorded(name: &str, details: &Details) -> Value {
+    let ids = details.ids.iter().take(12);
+    let ids = ids.map(|(what, id)| format!("{} {}", cut(what, 24), cut(id, 200)));
+    let statements = details.statements.iter().take(STATEMENTS_MAX);
+    let statements = statements.map(|text| cut(text, 240));
+    json!({
+        "txn": name,
+        "place": details.place,
+        "ids": ids.collect::<Vec<String>>(),
+        "statements": statements.collect::<Vec<String>>(),
+        "more": details.statements.len().saturating_sub(STATEMENTS_MAX),
+    })
 }
 
 fn results(report: &Value) -> Value {
@@ -78,11 +97,20 @@ impl View {
     /// What the page shows.
     pub fn json(&self, opened: &Opened) -> Value {
         let history = &opened.loaded.history;
+        let boxes = self.picture.boxes.iter();
+        let txns: Vec<TxnId> = boxes.clone().filter_map(|txn| txn.txn).collect();
+        let recording = opened.recording(&txns);
+        let node = |txn: TxnId| recording.node(txn);
         let around = Surroundings {
+            node: &node,
             faults: &opened.faults,
             nanoseconds: history.has_intervals(),
-            ..Surroundings::default()
         };
+        let recorded = boxes.filter_map(|txn| {
+            let details = recording.details(history, txn.txn?);
+            let is_known = !details.statements.is_empty() || !details.ids.is_empty();
+            is_known.then(|| recorded(&txn.name, &details))
+        });
         let lanes = Lanes::of(history, &self.picture, &around);
         let story = Story::of(
             history,
@@ -111,6 +139,7 @@ impl View {
                 "what": story.what, "happened": story.happened, "contradiction": story.contradiction,
                 "remains": story.remains, "matters": story.matters,
             },
+            "recorded": recorded.collect::<Vec<Value>>(),
             "what": entry.map(|entry| entry.what),
             "example": entry.map(|entry| entry.example.text()),
         })

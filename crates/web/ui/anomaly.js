@@ -6,7 +6,7 @@ export async function anomaly(view, { path, id }) {
   add(view, trail(["Runs", "#/"], [lastPart(path), to("result", { path })], [found.kind]),
     el("h1", {}, found.kind, found.label !== found.kind && el("span", { class: "dim" }, ` ${found.label}`)),
     el("p", { class: "lead" }, found.story.what), found.level && el("p", { class: "dim" }, `Violates ${found.level}${found.count > 1 ? `; found ${number(found.count)} times, this is the smallest` : ""}.`),
-    story(found), graph(found, path), lanes(found), operations(found, path), about(found), files(path, id));
+    story(found), graph(found, path), lanes(found), operations(found, path), recorded(found), about(found), files(path, id));
 }
 
 function story({ story: told, explanation }) {
@@ -65,6 +65,13 @@ function operations({ picture }, path) {
     el("h3", {}, box.name, el("span", { class: "dim small" }, ` ${box.note}`)),
     el("ol", { class: "ops" }, box.operations.map((line) => el("li", { class: line.matters ? "matters" : "" }, el("code", {}, line.text)))),
     box.more > 0 && el("p", { class: "dim small" }, `… and ${number(box.more)} more`), walk(path, box.name)))));
+}
+
+function recorded({ recorded: said }) {
+  if (said.length === 0) return null;
+  return section("What was said to the database", said.map(({ txn, place, ids, statements, more }) => [
+    el("h3", {}, txn, el("span", { class: "dim small" }, ` ${[place, ...ids].join(", ")}`)),
+    statements.length > 0 && el("pre", { class: "scroll" }, statements.join("\n"), more > 0 && `\n… and ${number(more)} more`)]));
 }
 
 function about({ kind, what, example, story: { matters } }) {

@@ -276,12 +276,12 @@ fn scope(analysis: &Analysis, seconds: f64) -> String {
     let counts = &analysis.counts;
     let kinds: Vec<&str> = scope.kinds.iter().map(|kind| kind.name()).collect();
     let mut out = format!(
-        "Searched: cycles of up to {} edges ({}), {} transactions, {} iterations of a loop{}; {} \
+        "Searched: cycles of up to {} edges ({}), {} transactions, {} of a loop{}; {} \
          cycles, {} of them impossible; {seconds:.2} s.",
         scope.length,
         kinds.join(", "),
         scope.instances,
-        scope.iterations,
+        counted(scope.iterations as usize, "iteration", "iterations"),
         if scope.external {
             ""
         } else {

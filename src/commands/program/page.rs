@@ -12,7 +12,7 @@ use program::{
 };
 use report::page::{Schedule, ScheduleTurn, Section, Source, Table, Text};
 use report::picture::{Arrow, ArrowKind, Certainty, Line, Picture, Role, TxnBox};
-use report::{Page, Tone};
+use report::{Page, Tone, encyclopedia};
 
 /// Anomalies beyond this are counted.
 const SHOWN_MAX: usize = 40;
@@ -98,10 +98,16 @@ fn anomaly_sections(
         .iter()
         .filter(|e| e.kind != EdgeKind::Sibling)
         .collect();
-    let mut paragraphs = vec![
-        format!("Rows before: {}", rows_text(program, &scenario.rows)),
-        format!("Rows after: {}", rows_text(program, &played.rows)),
-    ];
+    let known = encyclopedia::find(&anomaly.kind.to_string()).and_then(encyclopedia::entry);
+    let known = known.into_iter();
+    let mut paragraphs: Vec<String> = known
+        .flat_map(|entry| [entry.what.to_string(), entry.matters.to_string()])
+        .collect();
+    paragraphs.push(format!(
+        "Rows before: {}",
+        rows_text(program, &scenario.rows)
+    ));
+    paragraphs.push(format!("Rows after: {}", rows_text(program, &played.rows)));
     paragraphs.extend(
         edges
             .iter()

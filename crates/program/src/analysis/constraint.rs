@@ -357,42 +357,28 @@ impl Constraints {
 
     /// All of them.
     pub fn and(&mut self, all: impl IntoIterator<Item = Formula>) -> Formula {
-        let mut kept: Vec<Formula> = Vec::new();
-        for formula in all {
-            match self.node(formula) {
-                Node::True => {}
-                Node::False => return Constraints::FALSE,
-                Node::And(inner) => kept.extend(inner),
-                _ => kept.push(formula),
-            }
-        }
-        let mut seen: Vec<Formula> = Vec::new();
-        for formula in kept {
-            if self
-                .opposite(formula)
-                .is_some_and(|not| seen.contains(&not))
-            {
-                return Constraints::FALSE;
-            }
-            if !seen.contains(&formula) {
-                seen.push(formula);
-            }
-        }
-        match seen.as_slice() {
-            [] => Constraints::TRUE,
-            [one] => *one,
-            _ => self.add(Node::And(seen)),
-        }
+        self.connected(all, true)
     }
 
     /// One of them.
     pub fn or(&mut self, all: impl IntoIterator<Item = Formula>) -> Formula {
+        self.connected(all, false)
+    }
+
+    /// All of them, or else one of them.
+    fn connected(&mut self, all: impl IntoIterator<Item = Formula>, is_and: bool) -> Formula {
+        // What changes nothing, and what decides alone.
+        let (neutral, decisive) = match is_and {
+            true => (Constraints::TRUE, Constraints::FALSE),
+            false => (Constraints::FALSE, Constraints::TRUE),
+        };
         let mut kept: Vec<Formula> = Vec::new();
         for formula in all {
             match self.node(formula) {
-                Node::False => {}
-                Node::True => return Constraints::TRUE,
-                Node::Or(inner) => kept.extend(inner),
+                _ if formula == neutral => {}
+                _ if formula == decisive => return decisive,
+                Node::And(inner) if is_and => kept.extend(inner),
+                Node::Or(inner) if !is_and => kept.extend(inner),
                 _ => kept.push(formula),
             }
         }
@@ -402,15 +388,16 @@ impl Constraints {
                 .opposite(formula)
                 .is_some_and(|not| seen.contains(&not))
             {
-                return Constraints::TRUE;
+                return decisive;
             }
             if !seen.contains(&formula) {
                 seen.push(formula);
             }
         }
         match seen.as_slice() {
-            [] => Constraints::FALSE,
+            [] => neutral,
             [one] => *one,
+            _ if is_and => self.add(Node::And(seen)),
             _ => self.add(Node::Or(seen)),
         }
     }

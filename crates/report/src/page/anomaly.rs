@@ -92,20 +92,6 @@ impl AnomalyView {
         }
     }
 
-    /// An anomaly that is only listed and counted: what a page has no room for need not be drawn.
-    pub fn brief(anomaly: &Anomaly, level: Option<Level>) -> AnomalyView {
-        AnomalyView {
-            kind: anomaly.kind,
-            count: anomaly.count,
-            level,
-            picture: Picture::default(),
-            lanes: Lanes::default(),
-            story: Story::default(),
-            explanation: anomaly.explanation.clone(),
-            details: Vec::new(),
-        }
-    }
-
     /// The anomaly as files: the ending of the name, and the content.
     pub fn files(&self) -> Vec<(&'static str, String)> {
         let mut files = vec![
@@ -206,7 +192,12 @@ impl AnomalyView {
         if self.details.is_empty() {
             return String::new();
         }
-        let mut out = "<h3>What was said to the database</h3>\n".to_string();
+        let is_said = |(_, details): &(String, Details)| !details.statements.is_empty();
+        let heading = match self.details.iter().any(is_said) {
+            true => "What was said to the database",
+            false => "Where it is recorded",
+        };
+        let mut out = format!("<h3>{heading}</h3>\n");
         for (name, details) in &self.details {
             let ids: Vec<String> = details
                 .ids
@@ -218,7 +209,7 @@ impl AnomalyView {
                 out,
                 "<h4>{} <span class=\"dim mono\">{}</span></h4>",
                 html(name),
-                html(&[ids.join(", "), cut(&details.place, 80)].join(" "))
+                html(&[cut(&details.place, 80), ids.join(", ")].join(" ").trim())
             );
             let mut lines: Vec<String> = details
                 .statements

@@ -12,10 +12,12 @@ pub mod layout;
 mod mermaid;
 mod reason;
 mod ring;
+mod sketch;
 pub(crate) mod svg;
 mod text;
 mod tikz;
 
+pub use sketch::SKETCH_MARGIN;
 pub use svg::{STYLE, Shown};
 pub use text::TextStyle;
 

@@ -57,16 +57,17 @@ fn mark(kind: ArrowKind) -> char {
 /// The narrowest drawing worth looking at.
 const NARROW: usize = 24;
 
-struct Signs {
+pub(super) struct Signs {
     /// Left upper, right upper, left lower and right lower corner; horizontal, vertical.
-    frame: [char; 6],
+    pub(super) frame: [char; 6],
     down: char,
     dashed: char,
-    dotted: char,
+    pub(super) dotted: char,
     head: char,
     back: char,
+    pub(super) into: char,
     turn: [char; 2],
-    side: char,
+    pub(super) side: char,
 }
 
 const UNICODE: Signs = Signs {
@@ -76,6 +77,7 @@ const UNICODE: Signs = Signs {
     dotted: '┊',
     head: '▼',
     back: '◀',
+    into: '▶',
     turn: ['┐', '┘'],
     side: '│',
 };
@@ -87,6 +89,7 @@ const ASCII: Signs = Signs {
     dotted: '.',
     head: 'v',
     back: '<',
+    into: '>',
     turn: ['+', '+'],
     side: '|',
 };
@@ -94,26 +97,17 @@ const ASCII: Signs = Signs {
 impl Picture {
     /// The picture in letters, for a terminal.
     pub fn text(&self, style: TextStyle) -> String {
-        let plain = |letter: &char| !is_mark(*letter);
-        self.marked(style).chars().filter(plain).collect()
+        plain_or_coloured(&self.marked(style), style.ascii, false)
     }
 
     /// The same with colours, as escape sequences that terminals know.
     pub fn coloured_text(&self, style: TextStyle) -> String {
-        let mut out = String::new();
-        for letter in self.marked(style).chars() {
-            match CODES.iter().find(|(mark, _)| *mark == letter) {
-                Some((_, code)) => out.push_str(code),
-                None => out.push(letter),
-            }
-        }
-        out
+        plain_or_coloured(&self.marked(style), style.ascii, true)
     }
 
     fn marked(&self, style: TextStyle) -> String {
-        let signs = if style.ascii { &ASCII } else { &UNICODE };
         let mut page = Letters {
-            signs,
+            signs: signs(style.ascii),
             width: style.width.max(NARROW),
             rows: Vec::new(),
         };
@@ -127,12 +121,55 @@ impl Picture {
             page.chain(self, &chain, is_closed);
         }
         page.support(self);
-        let mut text = page.rows.join("\n") + "\n";
-        if style.ascii {
-            text = ascii(&text);
-        }
-        text
+        page.rows.join("\n") + "\n"
     }
+}
+
+pub(super) fn signs(ascii: bool) -> &'static Signs {
+    if ascii { &ASCII } else { &UNICODE }
+}
+
+/// The marks of a text as escape sequences, or left out.
+pub(super) fn plain_or_coloured(marked: &str, is_ascii: bool, coloured: bool) -> String {
+    let marked = if is_ascii {
+        ascii(marked)
+    } else {
+        marked.to_string()
+    };
+    let mut out = String::with_capacity(marked.len());
+    for letter in marked.chars() {
+        match CODES.iter().find(|(mark, _)| *mark == letter) {
+            Some((_, code)) if coloured => out.push_str(code),
+            Some(_) => {}
+            None => out.push(letter),
+        }
+    }
+    out
+}
+
+/// The text with its beginning in bold letters.
+pub(super) fn bold(beginning: &str, text: &str) -> String {
+    match text.strip_prefix(beginning) {
+        Some(rest) => format!("{BOLD}{beginning}{PLAIN}{rest}"),
+        None => text.to_string(),
+    }
+}
+
+/// The stem of an arrow, in its colour, and a text that begins with the arrow's label.
+pub(super) fn stem(signs: &Signs, arrow: &Arrow, text: &str) -> String {
+    let stem = match arrow.certainty {
+        Certainty::Seen => signs.down,
+        Certainty::Inferred => signs.dashed,
+        Certainty::Assumed => signs.dotted,
+    };
+    let colour = mark(arrow.kind);
+    let text = bold(&arrow.label(), text);
+    format!("{colour}{stem}{PLAIN} {colour}{text}{PLAIN}")
+}
+
+/// The head of an arrow, in its colour.
+pub(super) fn head(signs: &Signs, arrow: &Arrow) -> String {
+    format!("{}{}{PLAIN}", mark(arrow.kind), signs.head)
 }
 
 struct Letters<'a> {
@@ -219,8 +256,8 @@ impl Letters<'_> {
             .push(format!("{margin}{left_upper}{bar}{right_upper}"));
         for (place, line) in box_lines(txn, room).into_iter().enumerate() {
             let line = padded(&line, room);
-            let line = match line.strip_prefix(&txn.name) {
-                Some(rest) if place == 0 => format!("{BOLD}{}{PLAIN}{rest}", txn.name),
+            let line = match place {
+                0 => bold(&txn.name, &line),
                 _ => line,
             };
             self.rows.push(format!("{margin}{side} {line} {side}"));
@@ -231,27 +268,18 @@ impl Letters<'_> {
 
     /// An arrow down with its reason beside it. One that goes back ends in a corner.
     fn arrow(&mut self, arrow: &Arrow, is_back: bool) {
-        let stem = match arrow.certainty {
-            Certainty::Seen => self.signs.down,
-            Certainty::Inferred => self.signs.dashed,
-            Certainty::Assumed => self.signs.dotted,
-        };
         let label = arrow.label();
         let room = self.width.saturating_sub(4).max(8);
         let mut lines: Vec<String> = wrap(&format!("{label}: {}", arrow.reason), room);
         lines.retain(|line| !line.is_empty());
-        let colour = mark(arrow.kind);
-        for (place, line) in lines.into_iter().enumerate() {
-            let line = match line.strip_prefix(&label) {
-                Some(rest) if place == 0 => format!("{colour}{BOLD}{label}{PLAIN}{rest}"),
-                _ => line,
-            };
-            self.rows.push(format!("  {colour}{stem}{PLAIN} {line}"));
+        for line in lines {
+            self.rows
+                .push(format!("  {}", stem(self.signs, arrow, &line)));
         }
         self.rows.push(if is_back {
             format!("  {}{}", self.signs.frame[2], self.signs.frame[4])
         } else {
-            format!("  {colour}{}{PLAIN}", self.signs.head)
+            format!("  {}", head(self.signs, arrow))
         });
     }
 

@@ -5,7 +5,7 @@ use crate::support;
 use history::Status;
 use report::encyclopedia::entries;
 use report::picture::layout::{Layout, Rect, layout};
-use report::picture::{Certainty, Role};
+use report::picture::{Certainty, Role, TxnBox};
 use report::{Lanes, Picture, Shown, Surroundings, TextStyle};
 use support::{anomalies, ring, xml_problem};
 
@@ -294,4 +294,49 @@ fn transactions_that_did_not_commit_are_marked() {
     );
     assert!(aborted.note.contains("aborted"));
     assert_eq!(picture.arrows.len(), 1);
+}
+
+#[test]
+fn a_sketch_shows_every_transaction_of_a_circle_and_the_way_back() {
+    let (history, anomaly) = ring(3, "x");
+    let picture = Picture::of(&history, &anomaly);
+    let beside = |txn: &TxnBox, _: bool| txn.name.clone();
+    let style = TextStyle {
+        width: 40,
+        ascii: true,
+    };
+    let drawn = picture.sketch(style, false, &beside);
+    let lines: Vec<&str> = drawn.lines().collect();
+    assert!(lines[0].starts_with("+> "), "{drawn}");
+    assert_eq!(lines.last(), Some(&"+---+"), "{drawn}");
+    for txn in &picture.boxes {
+        assert!(drawn.contains(&txn.name), "{} in\n{drawn}", txn.name);
+    }
+    assert_eq!(lines.iter().filter(|line| line.ends_with('v')).count(), 2);
+    let coloured = picture.sketch(style, true, &beside);
+    assert!(coloured.contains("\u{1b}[1m"), "{coloured}");
+}
+
+#[test]
+fn a_sketch_keeps_to_its_width_and_counts_what_it_leaves_out() {
+    let beside = |txn: &TxnBox, _: bool| txn.name.clone();
+    for text in HOSTILE {
+        for count in [2, 5, 40] {
+            let (history, anomaly) = ring(count, text);
+            let picture = Picture::of(&history, &anomaly);
+            for width in [40, 80] {
+                let style = TextStyle {
+                    width,
+                    ascii: false,
+                };
+                let drawn = picture.sketch(style, false, &beside);
+                for line in drawn.lines() {
+                    assert!(report::escape::columns(line) <= width, "{width}: {line}");
+                }
+                assert!(!drawn.contains('\u{1b}'), "{drawn}");
+                let more = format!("… and {} more", picture.left_out);
+                assert_eq!(drawn.contains(&more), count == 40, "{drawn}");
+            }
+        }
+    }
 }

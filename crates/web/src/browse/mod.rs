@@ -5,7 +5,6 @@ mod index;
 mod neighbours;
 mod opened;
 mod table;
-mod weather;
 
 pub(crate) use evidence::restore;
 pub(crate) use neighbours::transaction;

@@ -1,10 +1,11 @@
 //! The histories that are open: parsed once, the least used given up when there are too many.
 
 use super::index::Index;
-use super::weather;
 use history::format::Loaded;
-use report::Fault;
+use history::{History, TxnId};
+use report::{Fault, Recording};
 use serde_json::Value;
+use std::io::BufReader;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::SystemTime;
@@ -18,9 +19,27 @@ pub(crate) struct Opened {
     pub index: Index,
     /// What was done to the servers, if it is a recording.
     pub faults: Vec<Fault>,
+    path: PathBuf,
     /// The history in numbers, once somebody asked.
     pub overview: OnceLock<Value>,
     weight: u64,
+}
+
+impl Opened {
+    /// What the recording tells of these transactions, if it is one.
+    pub fn recording(&self, txns: &[TxnId]) -> Recording {
+        recording(&self.path, &self.loaded.history, txns)
+    }
+}
+
+fn recording(path: &Path, history: &History, txns: &[TxnId]) -> Recording {
+    let is_recording = path.extension().is_some_and(|ending| ending == "jsonl");
+    match std::fs::File::open(path) {
+        Ok(file) if is_recording => {
+            Recording::read(BufReader::with_capacity(1 << 18, file), history, txns)
+        }
+        _ => Recording::default(),
+    }
 }
 
 type Slot = Arc<OnceLock<Result<Arc<Opened>, String>>>;
@@ -111,7 +130,8 @@ impl Histories {
         }
         Ok(Arc::new(Opened {
             index: Index::of(history),
-            faults: weather::faults(path),
+            faults: recording(path, history, &[]).faults,
+            path: path.to_path_buf(),
             overview: OnceLock::new(),
             loaded,
             weight,

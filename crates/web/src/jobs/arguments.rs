@@ -74,6 +74,8 @@ impl RunOrder {
             "run".to_string(),
             "--json".to_string(),
             "--progress-json".to_string(),
+            // The page shows the database's own numbers of transactions.
+            "--ids".to_string(),
             format!("--workload={}", self.workload),
             format!("--time={}", self.seconds),
             format!("--clients={}", self.clients),
