@@ -3,7 +3,9 @@
 //! Definition (Rahmani et al., OOPSLA 2019): nodes are statements of instances, edges are
 //! dependencies between instances and sibling edges within one; every node is on two edges; there
 //! are two dependencies joined by a sibling edge. So a cycle goes through its instances one after
-//! the other; it enters an instance at one statement and leaves it at the same or another.
+//! the other; it enters an instance at one statement and leaves it at the same or another. That no
+//! sibling edge is needed where a statement both reads and writes is ours: two updates that each
+//! search for what the other one changes are a write skew.
 //! Steps: depth first over the conflicts, each instance adds a dependency and, where it is left at
 //! another statement, a sibling edge. Of all rotations of a cycle the least is kept; instances have
 //! no names, so there is nothing else to rename.
@@ -46,6 +48,11 @@ pub struct Cycle {
 }
 
 impl Cycle {
+    /// Whether it has no sibling edge: every instance is entered and left at one statement.
+    pub fn is_single(&self) -> bool {
+        self.segments.iter().all(|segment| segment.single)
+    }
+
     /// The number of its edges.
     pub fn length(&self) -> usize {
         self.segments.iter().map(Segment::length).sum()
@@ -67,16 +74,18 @@ pub(super) trait Together {
     fn together(&self, transaction: usize, first: usize, second: usize, single: bool) -> bool;
 }
 
-/// Visits all cycles, until told to stop.
+/// Visits all cycles, until told to stop; those without a sibling edge only where asked for.
 pub(super) fn cycles(
     conflicts: &[Conflict],
     limits: Limits,
+    single: bool,
     together: &impl Together,
     visit: &mut impl FnMut(&Cycle) -> ControlFlow<()>,
 ) -> ControlFlow<()> {
     let mut walk = Walk {
         conflicts,
         limits,
+        single,
         together,
         segments: Vec::new(),
     };
@@ -89,6 +98,7 @@ pub(super) fn cycles(
 struct Walk<'a, T> {
     conflicts: &'a [Conflict],
     limits: Limits,
+    single: bool,
     together: &'a T,
     segments: Vec<Segment>,
 }
@@ -194,8 +204,7 @@ impl<T: Together> Walk<'_, T> {
             };
             cycle.segments[0].enter = enter.statement;
             cycle.segments[0].single = single;
-            let joined = cycle.segments.iter().any(|segment| !segment.single);
-            if joined && is_least(&cycle.segments) {
+            if (self.single || !cycle.is_single()) && is_least(&cycle.segments) {
                 visit(&cycle)?;
             }
         }

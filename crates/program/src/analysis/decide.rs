@@ -127,8 +127,13 @@ impl Search<'_> {
             return;
         }
         let free = Some(StoreLevel::Eventual);
-        let orders = self.orders_at(cycle, &layout, free, decided);
-        let base = self.try_orders(cycle, &layout, free, orders, decided);
+        let base = match cycle.is_single() {
+            true => Attempt::Undecided,
+            false => {
+                let orders = self.orders_at(cycle, &layout, free, decided);
+                self.try_orders(cycle, &layout, free, orders, decided)
+            }
+        };
         match &base {
             Attempt::Contradiction if self.options.partitions > 1 => return,
             Attempt::Benign if self.options.partitions > 1 => {
@@ -176,6 +181,7 @@ impl Search<'_> {
         decided: &mut Decided,
     ) -> Vec<Order> {
         let (orders, cut) = match level {
+            Some(level) if level.is_replicated() && cycle.is_single() => (Vec::new(), false),
             Some(level) => orders(layout, level, self.options.partitions),
             None => {
                 let own = |segment: &Segment| self.options.level_of(segment.transaction);

@@ -122,24 +122,33 @@ fn pair_alone(transactions: [usize; 2], paths: [Arc<Path>; 2], edge: &Edge) -> C
         to: point(1, edge.to),
         ..edge.clone()
     };
+    // What a reader wrote itself must not hide what it reads: it did that before.
+    let first = match edge.kind {
+        EdgeKind::WriteRead => edge.to.statement,
+        _ => 0,
+    };
+    let own = |instance: usize, statements: std::ops::Range<u32>| {
+        statements.map(move |statement| Point {
+            instance,
+            statement,
+        })
+    };
+    let [from, to] = [0, 1].map(|at: usize| paths[at].statements.len() as u32);
+    let order = own(1, 0..first)
+        .chain(own(0, 0..from))
+        .chain(own(1, first..to));
     let mut schedule: Vec<Turn> = Vec::new();
     let mut source = None;
-    for (instance, path) in paths.iter().enumerate() {
-        for statement in 0..path.statements.len() as u32 {
-            let this = Point {
-                instance,
-                statement,
-            };
-            let reads = edge.kind == EdgeKind::WriteRead && this == edge.to;
-            if this == edge.from {
-                source = Some(schedule.len());
-            }
-            schedule.push(Turn {
-                instance,
-                event: Event::Statement(statement),
-                sees: Some(source.filter(|_| reads).into_iter().collect()),
-            });
+    for this in order {
+        let reads = edge.kind == EdgeKind::WriteRead && this == edge.to;
+        if this == edge.from {
+            source = Some(schedule.len());
         }
+        schedule.push(Turn {
+            instance: this.instance,
+            event: Event::Statement(this.statement),
+            sees: Some(source.filter(|_| reads).into_iter().collect()),
+        });
     }
     let run = |(transaction, path)| Run {
         transaction,

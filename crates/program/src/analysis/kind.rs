@@ -82,6 +82,12 @@ impl Names<'_> {
     fn of_two(&self, first: &Segment, second: &Segment) -> Kind {
         use EdgeKind::{ReadWrite as Rw, WriteRead as Wr, WriteWrite as Ww};
         match (first.kind, second.kind) {
+            (Rw, Rw) if first.single && second.single => {
+                match self.searches(first) || self.searches(second) {
+                    true => Kind::Phantom,
+                    false => Kind::WriteSkew,
+                }
+            }
             (Rw, Rw) => match self.reads_and_writes_one(first) && self.reads_and_writes_one(second)
             {
                 true => Kind::LostUpdate,

@@ -82,10 +82,13 @@ impl<'a> Search<'a> {
             instances: self.options.instances,
         };
         let executed = self.routes.executed();
+        // One statement is one operation of a replicated store.
+        let asked = self.options.asked();
+        let single = asked.iter().any(|l| l.is_none_or(|l| !l.is_replicated()));
         let mut found = Found::default();
         found.counts.paths = self.routes.paths.iter().map(Vec::len).sum();
         let mut portion: Vec<Cycle> = Vec::new();
-        let _ = cycles(&self.conflicts, limits, &executed, &mut |cycle: &Cycle| {
+        let _ = cycles(&self.conflicts, limits, single, &executed, &mut |cycle: &Cycle| {
             if found.counts.untried > 0 {
                 found.counts.untried += 1;
                 return match found.counts.untried < self.options.untried_max {
