@@ -115,6 +115,95 @@ create table order_line (
   foreign key (ol_supply_w_id, ol_i_id) references stock (s_w_id, s_i_id)
 );
 
+-- What always holds between transactions: the consistency conditions of clause 3.3.2 (cr1 to cr12, by
+-- the number of the sub-clause), and what serial runs preserve besides (ncr, numbered as in the CLOTHO
+-- paper, table 3). Each select finds what breaks it: where, and by how much.
+-- invariant cr1: select w_id, w_ytd - (select sum(d_ytd) from district where d_w_id = w_id)
+--   from warehouse where w_ytd <> (select sum(d_ytd) from district where d_w_id = w_id);
+-- invariant cr2: select d_w_id, d_id,
+--     d_next_o_id - (select max(o_id) from orders where o_w_id = d_w_id and o_d_id = d_id),
+--     d_next_o_id - (select max(no_o_id) from new_order where no_w_id = d_w_id and no_d_id = d_id)
+--   from district
+--   where d_next_o_id - 1 <> (select max(o_id) from orders where o_w_id = d_w_id and o_d_id = d_id)
+--     or d_next_o_id - 1 <> (select max(no_o_id) from new_order where no_w_id = d_w_id and no_d_id = d_id);
+-- invariant cr3: select no_w_id, no_d_id, max(no_o_id) - min(no_o_id) + 1 - count(*) from new_order
+--   group by no_w_id, no_d_id having max(no_o_id) - min(no_o_id) + 1 <> count(*);
+-- invariant cr4: select d_w_id, d_id,
+--     (select sum(o_ol_cnt) from orders where o_w_id = d_w_id and o_d_id = d_id)
+--       - (select count(ol_number) from order_line where ol_w_id = d_w_id and ol_d_id = d_id)
+--   from district
+--   where (select sum(o_ol_cnt) from orders where o_w_id = d_w_id and o_d_id = d_id)
+--     <> (select count(ol_number) from order_line where ol_w_id = d_w_id and ol_d_id = d_id);
+-- invariant cr5a: select no_w_id, no_d_id, no_o_id from new_order where not exists
+--     (select o_id from orders where o_w_id = no_w_id and o_d_id = no_d_id and o_id = no_o_id
+--       and o_carrier_id is null);
+-- invariant cr5b: select o_w_id, o_d_id, o_id from orders where o_carrier_id is null and not exists
+--     (select no_o_id from new_order where no_w_id = o_w_id and no_d_id = o_d_id and no_o_id = o_id);
+-- invariant cr6: select o_w_id, o_d_id, o_id, o_ol_cnt - (select count(ol_number) from order_line
+--       where ol_w_id = o_w_id and ol_d_id = o_d_id and ol_o_id = o_id)
+--   from orders where o_ol_cnt <> (select count(ol_number) from order_line
+--       where ol_w_id = o_w_id and ol_d_id = o_d_id and ol_o_id = o_id);
+-- invariant cr7a: select ol_w_id, ol_d_id, ol_o_id, ol_number from order_line, orders
+--   where o_w_id = ol_w_id and o_d_id = ol_d_id and o_id = ol_o_id
+--     and ol_delivery_d is null and o_carrier_id is not null;
+-- invariant cr7b: select ol_w_id, ol_d_id, ol_o_id, ol_number from order_line, orders
+--   where o_w_id = ol_w_id and o_d_id = ol_d_id and o_id = ol_o_id
+--     and ol_delivery_d is not null and o_carrier_id is null;
+-- invariant cr8: select w_id, w_ytd - (select sum(h_amount) from history where h_w_id = w_id)
+--   from warehouse where w_ytd <> (select sum(h_amount) from history where h_w_id = w_id);
+-- invariant cr9: select d_w_id, d_id,
+--     d_ytd - (select sum(h_amount) from history where h_w_id = d_w_id and h_d_id = d_id)
+--   from district
+--   where d_ytd <> (select sum(h_amount) from history where h_w_id = d_w_id and h_d_id = d_id);
+-- invariant cr10: select c_w_id, c_d_id, c_id, c_balance
+--     - coalesce((select sum(ol_amount) from order_line, orders
+--         where o_w_id = c_w_id and o_d_id = c_d_id and o_c_id = c_id and o_carrier_id is not null
+--           and ol_w_id = o_w_id and ol_d_id = o_d_id and ol_o_id = o_id), 0)
+--     + coalesce((select sum(h_amount) from history
+--         where h_c_w_id = c_w_id and h_c_d_id = c_d_id and h_c_id = c_id), 0)
+--   from customer where c_balance
+--     <> coalesce((select sum(ol_amount) from order_line, orders
+--         where o_w_id = c_w_id and o_d_id = c_d_id and o_c_id = c_id and o_carrier_id is not null
+--           and ol_w_id = o_w_id and ol_d_id = o_d_id and ol_o_id = o_id), 0)
+--     - coalesce((select sum(h_amount) from history
+--         where h_c_w_id = c_w_id and h_c_d_id = c_d_id and h_c_id = c_id), 0);
+-- invariant cr11: select d_w_id, d_id,
+--     (select count(o_id) from orders
+--       where o_w_id = d_w_id and o_d_id = d_id and o_carrier_id is null)
+--       - (select count(no_o_id) from new_order where no_w_id = d_w_id and no_d_id = d_id)
+--   from district
+--   where (select count(o_id) from orders
+--       where o_w_id = d_w_id and o_d_id = d_id and o_carrier_id is null)
+--     <> (select count(no_o_id) from new_order where no_w_id = d_w_id and no_d_id = d_id);
+-- invariant cr12: select c_w_id, c_d_id, c_id, c_balance + c_ytd_payment
+--     - coalesce((select sum(ol_amount) from order_line, orders
+--         where o_w_id = c_w_id and o_d_id = c_d_id and o_c_id = c_id and o_carrier_id is not null
+--           and ol_w_id = o_w_id and ol_d_id = o_d_id and ol_o_id = o_id), 0)
+--   from customer where c_balance + c_ytd_payment
+--     <> coalesce((select sum(ol_amount) from order_line, orders
+--         where o_w_id = c_w_id and o_d_id = c_d_id and o_c_id = c_id and o_carrier_id is not null
+--           and ol_w_id = o_w_id and ol_d_id = o_d_id and ol_o_id = o_id), 0);
+-- invariant ncr1: select s_w_id, s_i_id, s_ytd - coalesce((select sum(ol_quantity) from order_line
+--       where ol_supply_w_id = s_w_id and ol_i_id = s_i_id), 0)
+--   from stock where s_ytd <> coalesce((select sum(ol_quantity) from order_line
+--       where ol_supply_w_id = s_w_id and ol_i_id = s_i_id), 0);
+-- invariant ncr2: select s_w_id, s_i_id, s_order_cnt - (select count(ol_number) from order_line
+--       where ol_supply_w_id = s_w_id and ol_i_id = s_i_id)
+--   from stock where s_order_cnt <> (select count(ol_number) from order_line
+--       where ol_supply_w_id = s_w_id and ol_i_id = s_i_id);
+-- invariant ncr4: select c_w_id, c_d_id, c_id, c_payment_cnt - (select count(h_id) from history
+--       where h_c_w_id = c_w_id and h_c_d_id = c_d_id and h_c_id = c_id)
+--   from customer where c_payment_cnt <> (select count(h_id) from history
+--       where h_c_w_id = c_w_id and h_c_d_id = c_d_id and h_c_id = c_id);
+-- invariant ncr5: select c_w_id, c_d_id, c_id, c_delivery_cnt - (select count(o_id) from orders
+--       where o_w_id = c_w_id and o_d_id = c_d_id and o_c_id = c_id and o_carrier_id is not null)
+--   from customer where c_delivery_cnt <> (select count(o_id) from orders
+--       where o_w_id = c_w_id and o_d_id = c_d_id and o_c_id = c_id and o_carrier_id is not null);
+-- invariant ncr7: select c_w_id, c_d_id, c_id, c_ytd_payment - (select sum(h_amount) from history
+--       where h_c_w_id = c_w_id and h_c_d_id = c_d_id and h_c_id = c_id)
+--   from customer where c_ytd_payment <> (select sum(h_amount) from history
+--       where h_c_w_id = c_w_id and h_c_d_id = c_d_id and h_c_id = c_id);
+
 transaction NewOrder(w int, d int, c int, items int[], supplier int, quantity int, lines int, local int, now timestamp)
   select c_discount, c_last, c_credit into :discount, :last, :credit
     from customer where c_w_id = :w and c_d_id = :d and c_id = :c;

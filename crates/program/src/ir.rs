@@ -16,6 +16,8 @@ pub struct Program {
     pub schema: Schema,
     /// The transactions.
     pub transactions: Vec<Transaction>,
+    /// What always holds of the rows between transactions.
+    pub invariants: Vec<Invariant>,
     /// What was not understood.
     pub notes: Vec<Note>,
 }
@@ -26,6 +28,15 @@ impl Program {
         let same = |txn: &&Transaction| txn.name.eq_ignore_ascii_case(name);
         self.transactions.iter().find(same)
     }
+}
+
+/// What always holds of the rows, said by a select that finds what breaks it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Invariant {
+    /// Its name.
+    pub name: String,
+    /// The select; it mentions nothing but columns and constants.
+    pub statement: Statement,
 }
 
 /// A parameter of a transaction.
@@ -238,12 +249,16 @@ pub struct Output {
 pub struct Shape {
     /// Whether equal rows appear once.
     pub distinct: bool,
-    /// What rows are grouped by.
+    /// What rows are grouped by; what HAVING reads is here, too.
     pub group_by: Vec<Expr>,
+    /// Which groups remain.
+    pub having: Option<Condition>,
     /// The order of the rows.
     pub order_by: Vec<Ordering>,
     /// The greatest number of rows.
     pub limit: Option<Expr>,
+    /// How many rows are passed over before the first.
+    pub offset: Option<Expr>,
     /// Whether there are aggregates in the outputs (so without groups there is exactly one row).
     pub aggregate: bool,
 }

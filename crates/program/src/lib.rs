@@ -22,18 +22,18 @@ mod testcase;
 
 pub use access::{Binding, ColumnSet, Reach};
 pub use execute::{
-    Abort, Appearance, Bound, Call, Cell, Change, Effect, Engine, ExecuteError, Fate, How,
+    Abort, Appearance, Bound, Broken, Call, Cell, Change, Effect, Engine, ExecuteError, Fate, How,
     InsertedKey, Judgement, Looked, Next, Numbers, Operation, Outcome, Play, ResultSet, RowId,
-    RowState, Run, Runner, Store, View, Write, allows, appearance, default_of, judge, play,
-    serial_outcomes,
+    RowState, Run, Runner, Store, View, Write, allows, appearance, broken_invariants, default_of,
+    judge, play, serial_outcomes, violations,
 };
 pub use expr::{
     Aggregate, Comparison, Condition, Expr, Operator, ParameterId, PartId, Row, StatementId,
     UnknownId, Value, VariableId,
 };
 pub use ir::{
-    Action, Argument, Insert, Label, Lock, OnConflict, Ordering, Output, Parameter, Part, Program,
-    Repeat, Role, Select, Set, Shape, Statement, Step, Transaction, Variable,
+    Action, Argument, Insert, Invariant, Label, Lock, OnConflict, Ordering, Output, Parameter,
+    Part, Program, Repeat, Role, Select, Set, Shape, Statement, Step, Transaction, Variable,
 };
 pub use java::{JavaFile, read_java};
 pub use log::read_log;

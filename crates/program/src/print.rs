@@ -170,6 +170,9 @@ impl<'a> Printer<'a> {
             let _ = write!(out, " -> ({})", outputs.join(", "));
         }
         let shape = &statement.shape;
+        if let Some(having) = &shape.having {
+            let _ = write!(out, " having {}", self.condition(having, Some(statement)));
+        }
         for order in &shape.order_by {
             let way = if order.descending { " desc" } else { "" };
             let _ = write!(
@@ -180,6 +183,9 @@ impl<'a> Printer<'a> {
         }
         if let Some(limit) = &shape.limit {
             let _ = write!(out, " limit {}", self.expr(limit, None));
+        }
+        if let Some(offset) = &shape.offset {
+            let _ = write!(out, " offset {}", self.expr(offset, None));
         }
         out
     }

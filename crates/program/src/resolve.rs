@@ -261,7 +261,11 @@ impl<'a> Resolver<'a> {
         for order in &mut resolved.shape.order_by {
             order.value = self.expr(&order.value);
         }
-        resolved.shape.limit = resolved.shape.limit.as_ref().map(|limit| self.expr(limit));
+        let shape = &statement.shape;
+        resolved.shape.group_by = shape.group_by.iter().map(|key| self.expr(key)).collect();
+        resolved.shape.having = shape.having.as_ref().map(|having| self.condition(having));
+        resolved.shape.limit = shape.limit.as_ref().map(|limit| self.expr(limit));
+        resolved.shape.offset = shape.offset.as_ref().map(|offset| self.expr(offset));
         resolved
     }
 }

@@ -5,7 +5,7 @@ use crate::java::{JavaFile, read_java};
 use crate::log::read_log;
 use crate::place::{Place, ProgramError};
 use crate::sql::schema_of;
-use crate::sqlfile::{has_transactions, read_sql_file};
+use crate::sqlfile::{has_transactions, invariants, read_sql_file};
 
 /// A file: its name and its text.
 #[derive(Clone, Copy, Debug)]
@@ -42,7 +42,12 @@ pub fn read_sources(files: &[SourceFile<'_>]) -> Result<Program, ProgramError> {
     program.notes = notes;
     for file in files {
         let read = match (is(file, ".sql"), is(file, ".java")) {
-            (true, _) if !has_transactions(file.text) => continue,
+            (true, _) if !has_transactions(file.text) => {
+                let notes = &mut program.notes;
+                let found = invariants(file.text, file.name, &program.schema, notes)?;
+                program.invariants.extend(found);
+                continue;
+            }
             (true, _) => {
                 let known = (!program.schema.tables.is_empty()).then_some(&program.schema);
                 read_sql_file(file.text, file.name, known)?
@@ -93,5 +98,6 @@ fn add(program: &mut Program, read: Program) {
         program.schema = read.schema;
     }
     program.transactions.extend(read.transactions);
+    program.invariants.extend(read.invariants);
     program.notes.extend(read.notes);
 }

@@ -217,7 +217,9 @@ impl<'a> Mentioned<'a> {
         self.exprs.extend(&shape.group_by);
         self.exprs
             .extend(shape.order_by.iter().map(|order| &order.value));
+        self.conditions.extend(&shape.having);
         self.exprs.extend(&shape.limit);
+        self.exprs.extend(&shape.offset);
         let arguments = statement.arguments.iter().map(|argument| &argument.value);
         self.exprs.extend(arguments);
         self

@@ -63,14 +63,20 @@ impl Grounder<'_, '_> {
             });
         }
         let limit = shape.limit.as_ref();
+        let offset = shape.offset.as_ref();
+        let having = shape.having.as_ref();
         Ok(Bound {
             parts,
             outputs,
             shape: Shape {
                 distinct: shape.distinct,
                 group_by: self.exprs(&shape.group_by, Type::Other)?,
+                having: having.map(|one| self.condition(one)).transpose()?,
                 order_by,
                 limit: limit.map(|most| self.limit(most)).transpose()?,
+                offset: offset
+                    .map(|first| self.expr(first, Type::Integer))
+                    .transpose()?,
                 aggregate: shape.aggregate,
             },
         })

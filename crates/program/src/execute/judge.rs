@@ -166,7 +166,7 @@ fn stored(row: &StoredRow) -> String {
 }
 
 /// The values as a text; equal numbers are equal texts.
-fn values(row: &[Value]) -> String {
+pub(super) fn values(row: &[Value]) -> String {
     let one = |value: &Value| match value {
         Value::Null => "null".to_string(),
         Value::Text(text) => format!("{text:?}"),

@@ -62,6 +62,7 @@ pub fn read_java(files: &[JavaFile<'_>], schema: &Schema) -> Result<Program, Pro
     let mut program = Program {
         schema: schema.clone(),
         transactions: Vec::new(),
+        invariants: Vec::new(),
         notes,
     };
     for (class, method, name) in transactions(&index) {

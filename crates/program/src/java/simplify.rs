@@ -73,7 +73,8 @@ fn in_statement(statement: &Statement, live: &mut FxHashSet<u32>) {
         }
     }
     let arguments = statement.arguments.iter().map(|one| &one.value);
-    let limit = statement.shape.limit.iter();
+    let shape = &statement.shape;
+    let limit = shape.limit.iter().chain(&shape.offset);
     let outputs = statement.outputs.iter().map(|one| &one.value);
     arguments
         .chain(limit)

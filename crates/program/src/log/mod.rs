@@ -83,6 +83,7 @@ pub fn read_log(text: &str, file: &str, schema: Option<&Schema>) -> Result<Progr
     let mut program = Program {
         schema,
         transactions: Vec::new(),
+        invariants: Vec::new(),
         notes,
     };
     for shape in &grouped.shapes {

@@ -132,20 +132,23 @@ impl Builder<'_> {
             GroupByExpr::All(_) => Vec::new(),
         };
         let mut read_after = Vec::new();
+        let mut kept = None;
         if let Some(having) = &select.having {
             let having = self.condition(having)?;
             read_after.extend(having.expressions().into_iter().cloned());
+            kept = Some(having);
         }
-        self.give(conditions, own, None);
-        let aggregate = |expr: &&Expr| matches!(expr, Expr::Aggregate { .. });
+        let outside = self.parts.len() > own.end;
         let aggregated = outputs
             .iter()
-            .any(|output| output.value.all().iter().any(aggregate));
+            .any(|output| has_aggregate(&output.value, &own, outside));
+        self.give(conditions, own, None);
         let mut group_by = group_by;
         group_by.extend(read_after);
         let mut shape = Shape {
             distinct: matches!(select.distinct, Some(Distinct::Distinct | Distinct::On(_))),
             group_by,
+            having: kept,
             aggregate: aggregated,
             ..Shape::default()
         };
@@ -403,22 +406,28 @@ impl Builder<'_> {
                 found.shape.order_by.push(Ordering { value, descending });
             }
         }
-        let limit = match &query.limit_clause {
-            Some(LimitClause::LimitOffset { limit, .. }) => limit.as_ref(),
-            Some(LimitClause::OffsetCommaLimit { limit, .. }) => Some(limit),
-            None => query.fetch.as_ref().and_then(|f| f.quantity.as_ref()),
-        };
-        if let Some(limit) = limit {
-            found.shape.limit = Some(self.expr(limit)?);
+        // Placeholders are counted in the order of the text.
+        match &query.limit_clause {
+            Some(LimitClause::LimitOffset { limit, offset, .. }) => {
+                found.shape.limit = self.optional(limit.as_ref())?;
+                let offset = offset.as_ref().map(|offset| &offset.value);
+                found.shape.offset = self.optional(offset)?;
+            }
+            Some(LimitClause::OffsetCommaLimit { offset, limit }) => {
+                found.shape.offset = Some(self.expr(offset)?);
+                found.shape.limit = Some(self.expr(limit)?);
+            }
+            None => {}
         }
-        if let Some(LimitClause::LimitOffset {
-            offset: Some(offset),
-            ..
-        }) = &query.limit_clause
-        {
-            self.expr(&offset.value)?;
+        let fetch = query.fetch.as_ref().and_then(|f| f.quantity.as_ref());
+        if let Some(fetch) = fetch {
+            found.shape.limit = Some(self.expr(fetch)?);
         }
         Ok(())
+    }
+
+    fn optional(&mut self, expr: Option<&ast::Expr>) -> Translated<Option<Expr>> {
+        expr.map(|expr| self.expr(expr)).transpose()
     }
 
     /// Values to group or order by: expressions, names of outputs, or their positions.
@@ -455,6 +464,32 @@ fn mentions(condition: &Condition, part: PartId) -> bool {
         _ => false,
     };
     exists(condition) || !condition.columns_of(part).is_empty()
+}
+
+/// Whether an output is made of many rows of these parts. A sub-query in the select list makes its
+/// aggregates of its own rows; where there is one, `count(*)` inside an unknown is taken for its.
+fn has_aggregate(output: &Expr, own: &Range<usize>, outside: bool) -> bool {
+    let mut waiting = vec![(output, false)];
+    while let Some((expr, unknown)) = waiting.pop() {
+        if let Expr::Aggregate { argument, .. } = expr {
+            let inside = argument.iter().flat_map(|argument| argument.all());
+            let mut parts = inside.filter_map(|expr| match expr {
+                Expr::Column { part, .. } => Some(part.0 as usize),
+                _ => None,
+            });
+            let found = match parts.next() {
+                Some(part) => own.contains(&part),
+                None => !(unknown && outside),
+            };
+            if found {
+                return true;
+            }
+            continue;
+        }
+        let unknown = unknown || matches!(expr, Expr::Unknown { .. });
+        waiting.extend(expr.children().into_iter().map(|child| (child, unknown)));
+    }
+    false
 }
 
 fn lock_part(part: &mut Part, lock: Lock) {

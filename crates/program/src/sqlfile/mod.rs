@@ -1,11 +1,13 @@
 //! Transaction files: SQL statements between `transaction name(parameters)` and `end;`, with
 //! bindings, branches and loops in the manner of PL/pgSQL. The language is in docs/programs.md.
 
+mod invariants;
 mod read;
 mod scan;
 mod steps;
 mod values;
 
+pub(crate) use invariants::invariants;
 pub(crate) use read::has_transactions;
 pub use read::read_sql_file;
 pub(crate) use values::DOT;

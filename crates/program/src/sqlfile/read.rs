@@ -1,5 +1,6 @@
 //! A file: its declarations and the heads of its transactions.
 
+use super::invariants::invariants;
 use super::scan::{Scanner, word_of};
 use super::steps::Body;
 use crate::ir::{Parameter, Program, Transaction};
@@ -29,8 +30,10 @@ pub fn read_sql_file(
             _ => own,
         },
         transactions: Vec::new(),
+        invariants: Vec::new(),
         notes,
     };
+    program.invariants = invariants(text, file, &program.schema, &mut program.notes)?;
     let mut scanner = Scanner::new(text, file);
     while !scanner.is_at_end() {
         if !scanner.take("transaction") {

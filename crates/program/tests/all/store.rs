@@ -100,6 +100,10 @@ fn selects() {
         ("select id from item order by price", "1 2 3"),
         ("select id from item order by stock limit 2", "2 1"),
         ("select id from item limit 0", ""),
+        ("select id from item order by stock offset 1", "1 3"),
+        ("select id from item order by stock limit 1 offset 1", "1"),
+        ("select id from item order by stock limit 1, 2", "1 3"),
+        ("select id from item offset 9", ""),
         // NULL compares with nothing.
         ("select id from item where price > 5", "1 2"),
         ("select id from item where not (price > 15)", "1"),
@@ -169,6 +173,21 @@ fn aggregates() {
         ("select max(qty) + 1 from line", "5"),
         ("select o, sum(qty) from line where o > 5 group by o", ""),
         ("select coalesce(max(n), 0) + 1 from line where o = 7", "1"),
+        ("select o from line group by o having count(*) > 1", "1"),
+        (
+            "select o, sum(qty) from line group by o having sum(qty) between 1 and 5 and o <> 7",
+            "2,1",
+        ),
+        (
+            "select o from line group by o having not (count(*) in (1, 3) or max(qty) is null)",
+            "1",
+        ),
+        ("select sum(qty) from line having sum(qty) <> 7", ""),
+        ("select sum(qty) from line having sum(qty) <> 8", "7"),
+        (
+            "select count(*) from line where o = 7 having count(*) = 0",
+            "0",
+        ),
     ];
     for (sql, expected) in cases {
         assert_eq!(returned(sql), expected, "{sql}");

@@ -2,12 +2,12 @@
 
 use super::super::environment::ResultSet;
 use super::super::error::ExecuteError;
-use super::super::evaluate::evaluate;
+use super::super::evaluate::{evaluate, holds};
 use super::super::ground::Bound;
 use super::super::value::{combine, total_order};
 use super::log::RowId;
 use super::rows::{Here, Standing, Work};
-use crate::expr::{Aggregate, Expr, Operator, PartId, Value};
+use crate::expr::{Aggregate, Condition, Expr, Operator, PartId, Value};
 use crate::ir::{Action, Lock, Role};
 use crate::schema::Type;
 use std::cmp::Ordering;
@@ -30,6 +30,11 @@ struct Group {
 pub(super) fn select(work: &Work<'_, '_>, bound: &Bound) -> Found<Selected> {
     let mut groups = Vec::new();
     for ways in grouped(work, bound, work.join(&sources(work), &work.nowhere())?)? {
+        if let Some(having) = &bound.shape.having
+            && !holds_over(work, having, &ways)?
+        {
+            continue;
+        }
         let mut outputs = Vec::new();
         for output in &bound.outputs {
             outputs.push(over(work, &output.value, &ways)?);
@@ -57,15 +62,11 @@ pub(super) fn select(work: &Work<'_, '_>, bound: &Bound) -> Found<Selected> {
             !known
         });
     }
-    if let Some(limit) = &bound.shape.limit {
-        let nowhere = work.nowhere();
-        let here = Here {
-            work,
-            standing: &nowhere,
-        };
-        if let Value::Integer(most) = evaluate(&here, limit, Type::Integer)? {
-            groups.truncate(usize::try_from(most).unwrap_or(0));
-        }
+    if let Some(offset) = number(work, bound.shape.offset.as_ref())? {
+        groups.drain(..offset.min(groups.len()));
+    }
+    if let Some(limit) = number(work, bound.shape.limit.as_ref())? {
+        groups.truncate(limit);
     }
     let mut selected = Selected {
         result: ResultSet::default(),
@@ -78,6 +79,22 @@ pub(super) fn select(work: &Work<'_, '_>, bound: &Bound) -> Found<Selected> {
         selected.result.rows.push(group.outputs);
     }
     Ok(selected)
+}
+
+/// The value of a LIMIT or an OFFSET.
+fn number(work: &Work<'_, '_>, expr: Option<&Expr>) -> Found<Option<usize>> {
+    let Some(expr) = expr else {
+        return Ok(None);
+    };
+    let nowhere = work.nowhere();
+    let here = Here {
+        work,
+        standing: &nowhere,
+    };
+    Ok(match evaluate(&here, expr, Type::Integer)? {
+        Value::Integer(number) => Some(usize::try_from(number).unwrap_or(0)),
+        _ => None,
+    })
 }
 
 /// The parts whose rows make the result.
@@ -115,14 +132,15 @@ fn by_keys(a: &[Value], b: &[Value], descending: &[bool]) -> Ordering {
 
 /// The rows in groups: one each without aggregates, all together without keys.
 fn grouped(work: &Work<'_, '_>, bound: &Bound, ways: Vec<Standing>) -> Found<Vec<Vec<Standing>>> {
-    // HAVING is kept with the keys by what it reads: aggregates there are no keys.
+    // What HAVING reads is among the keys: aggregates and constants are none.
     let plain = |key: &&Expr| {
-        !key.all()
-            .iter()
-            .any(|e| matches!(e, Expr::Aggregate { .. }))
+        let all = key.all();
+        let aggregate = |e: &&Expr| matches!(e, Expr::Aggregate { .. });
+        let column = |e: &&Expr| matches!(e, Expr::Column { .. });
+        !all.iter().any(aggregate) && all.iter().any(column)
     };
     let keys: Vec<&Expr> = bound.shape.group_by.iter().filter(plain).collect();
-    if keys.is_empty() && !bound.shape.aggregate {
+    if keys.is_empty() && !bound.shape.aggregate && bound.shape.having.is_none() {
         return Ok(ways.into_iter().map(|way| vec![way]).collect());
     }
     if keys.is_empty() {
@@ -160,6 +178,61 @@ pub(super) fn over(work: &Work<'_, '_>, expr: &Expr, ways: &[Standing]) -> Found
     evaluate(&here, &expr, Type::Other)
 }
 
+/// Whether a condition holds of a group.
+fn holds_over(work: &Work<'_, '_>, condition: &Condition, ways: &[Standing]) -> Found<bool> {
+    let condition = tested(work, condition, ways, 0)?;
+    let nowhere = work.nowhere();
+    let here = Here {
+        work,
+        standing: ways.first().unwrap_or(&nowhere),
+    };
+    Ok(holds(&here, &condition)? == Some(true))
+}
+
+/// The condition with its aggregates replaced by their values.
+fn tested(
+    work: &Work<'_, '_>,
+    condition: &Condition,
+    ways: &[Standing],
+    depth: usize,
+) -> Found<Condition> {
+    let value = |expr: &Expr| with_aggregates(work, expr, ways, 0);
+    let values = |all: &[Expr]| all.iter().map(value).collect::<Found<Vec<Expr>>>();
+    if depth > 100 {
+        return Ok(condition.clone());
+    }
+    let inner = |one: &Condition| tested(work, one, ways, depth + 1);
+    let inners = |all: &[Condition]| all.iter().map(inner).collect::<Found<Vec<Condition>>>();
+    Ok(match condition {
+        Condition::Compare {
+            comparison,
+            left,
+            right,
+        } => Condition::compare(*comparison, value(left)?, value(right)?),
+        Condition::IsNull(one) => Condition::IsNull(value(one)?),
+        Condition::In {
+            value: one,
+            members,
+        } => Condition::In {
+            value: value(one)?,
+            members: values(members)?,
+        },
+        Condition::Between {
+            value: one,
+            low,
+            high,
+        } => Condition::Between {
+            value: value(one)?,
+            low: value(low)?,
+            high: value(high)?,
+        },
+        Condition::And(all) => Condition::And(inners(all)?),
+        Condition::Or(all) => Condition::Or(inners(all)?),
+        Condition::Not(one) => Condition::Not(Box::new(inner(one)?)),
+        other => other.clone(),
+    })
+}
+
 /// The expression with its aggregates replaced by their values.
 fn with_aggregates(
     work: &Work<'_, '_>,
@@ -193,7 +266,7 @@ fn with_aggregates(
             then,
             otherwise,
         } => Expr::If {
-            condition: condition.clone(),
+            condition: Box::new(tested(work, condition, ways, depth + 1)?),
             then: Box::new(inner(then)?),
             otherwise: Box::new(inner(otherwise)?),
         },
