@@ -2,8 +2,8 @@
 
 use program::analysis::Anomaly;
 use program::{
-    Edge, EdgeKind, How, Judgement, Play, Program, Scenario, ShownStep, StoredRow, instance_name,
-    instance_text, judge, play, shorten, shown_steps,
+    Broken, Edge, EdgeKind, How, Judgement, Play, Program, Scenario, ShownStep, StoredRow,
+    broken_invariants, instance_name, instance_text, judge, play, shorten, shown_steps,
 };
 use std::fmt::Write;
 
@@ -60,7 +60,39 @@ fn told(program: &Program, scenario: &Scenario, edges: &[Edge], played: &Play) -
         Err(error) => format!("    Not judged: {error}\n"),
     };
     out.push_str(&verdict);
+    match broken_invariants(program, scenario, played) {
+        Ok(broken) if broken.is_empty() => {}
+        Ok(broken) => {
+            let _ = writeln!(out, "    Broken invariants: {}", broken_text(program, &broken));
+        }
+        Err(error) => {
+            let _ = writeln!(out, "    Invariants not tested: {error}");
+        }
+    }
     out
+}
+
+/// Invariants with what their selects found: `total (140)`.
+fn broken_text(program: &Program, broken: &[Broken]) -> String {
+    let one = |broken: &Broken| {
+        let row = |row: &Vec<program::Value>| {
+            let values: Vec<String> = row.iter().map(|value| value.to_string()).collect();
+            format!("({})", values.join(", "))
+        };
+        let rows: Vec<String> = broken.rows.iter().map(row).collect();
+        let name = &program.invariants[broken.invariant].name;
+        format!("{name} {}", shorten(&rows.join(" "), SQL_WIDTH))
+    };
+    let all: Vec<String> = broken.iter().map(one).collect();
+    all.join(", ")
+}
+
+/// The names of the invariants that a scenario breaks on the store in process.
+pub fn broken_names(program: &Program, scenario: &Scenario) -> Vec<String> {
+    let played = play(program, scenario, How::Given);
+    let broken = played.and_then(|played| broken_invariants(program, scenario, &played));
+    let name = |one: &Broken| program.invariants[one.invariant].name.clone();
+    broken.map_or(Vec::new(), |all| all.iter().map(name).collect())
 }
 
 /// One step on a line or two.

@@ -9,7 +9,7 @@ use crate::exit::{Exit, Failure};
 use crate::output;
 use crate::program_args::{AnalyseArgs, EdgeArg};
 use crate::progress::Progress;
-use crate::report::program::{counted, edge_text, story, title};
+use crate::report::program::{broken_names, counted, edge_text, story, title};
 use program::analysis::{Analysis, Anomaly, Counts, Options, Watch, analyse_with};
 use program::{Bounds, EdgeKind, Program, Scenario, StoreLevel, Transaction};
 use serde_json::{Value, json};
@@ -323,6 +323,7 @@ fn json(program: &Program, analysis: &Analysis, played: &[Vec<Outcome>], seconds
             "levels": anomaly.levels().iter().map(|level| level.name()).collect::<Vec<_>>(),
             "places": sites.collect::<Vec<_>>(),
             "cycle": edges.map(|edge| edge_text(program, edge)).collect::<Vec<_>>(),
+            "broken_invariants": anomaly.scenario().map(|one| broken_names(program, one)),
             "scenario": anomaly.scenario().map(|one| scenario_json(program, one, &played[number])),
         })
     };
