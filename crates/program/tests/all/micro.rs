@@ -164,6 +164,36 @@ fn a_fractured_read() {
     assert_eq!(row(FRACTURED, Options::default()), "XXXXX.X...");
 }
 
+/// Each statement searches for what the other one changes; neither writes what the other writes.
+#[test]
+fn a_write_skew_of_single_statements() {
+    let text = "
+transaction blacken() update accounts set value = 1 where value = 0; end;
+transaction whiten() update accounts set value = 0 where value = 1; end;
+";
+    assert_eq!(row(text, Options::default()), ".......XX.");
+    assert_eq!(
+        kinds(text, StoreLevel::Snapshot),
+        BTreeSet::from(["write skew".to_string()])
+    );
+}
+
+/// A read after a write of one's own can still see a later write of another.
+#[test]
+fn an_own_write_does_not_hide_a_later_one() {
+    let text = "
+transaction set_and_get(k int, v int)
+  update accounts set value = :v where id = :k;
+  select value into :a from accounts where id = :k;
+end;
+";
+    let options = Options {
+        kinds: vec![EdgeKind::WriteRead, EdgeKind::WriteWrite],
+        ..Options::default()
+    };
+    assert!(!search(text, options).anomalies.is_empty());
+}
+
 #[test]
 fn the_write_skew_of_small_bank() {
     let text = "
