@@ -78,13 +78,16 @@ pub fn anomaly(history: &History, anomaly: &Anomaly, telling: &Telling) -> Strin
                 .any(|&place| cast.txn(&picture.boxes[place]) == txn)
         }),
     };
-    let left = anomaly.transactions.iter().filter(|txn| !is_drawn(**txn));
+    // Of a long circle the drawing counts the rest.
+    let counts_rest = !drawn.is_empty() && picture.left_out > 0;
+    let is_left = |txn: &&TxnId| !counts_rest && !is_drawn(**txn);
+    let left = anomaly.transactions.iter().filter(is_left);
     let left: Vec<TxnId> = left.copied().collect();
     let others = left.iter().take(TXNS_SHOWN_MAX);
     let margin = INDENT + if drawn.is_empty() { 0 } else { SKETCH_MARGIN };
     let others = others.map(|&txn| cast.introduced(txn));
     indent(&mut text, margin, others);
-    if left.len() > TXNS_SHOWN_MAX && picture.left_out == 0 {
+    if left.len() > TXNS_SHOWN_MAX {
         let more = format!("… and {} more", left.len() - TXNS_SHOWN_MAX);
         indent(&mut text, margin, [more]);
     }
@@ -229,7 +232,10 @@ fn operations(history: &History, txn: TxnId, matters: &[OpId], width: usize) -> 
         .filter(written)
         .map(|&op| history.op(op).value)
         .collect();
-    let of = |id: OpId| cut(history.op_text_around(id, &elements), OP_LETTERS_MAX);
+    let of = |id: OpId| {
+        let text = cut(history.op_text_around(id, &elements), OP_LETTERS_MAX);
+        escape::visible(&text)
+    };
     // A transaction of a million operations is not written out to see that it does not fit.
     let is_short = (history.txn(txn).op_count as usize) < width;
     let all: Vec<String> = history

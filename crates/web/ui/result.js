@@ -65,6 +65,6 @@ export function sentence(text) {
 
 function levels(found) {
   const rows = found.results.map((one) => el("tr", {}, el("td", {}, one.level), el("td", {}, chip(one.verdict)), el("td", { class: "dim" }, one.reason ?? ""), el("td", { class: "num dim" }, `${(one.seconds ?? 0).toFixed(3)} s`)));
-  return section("Levels", el("div", { class: "scroll picture" }, drawing(found.lattice)),
-    el("details", {}, el("summary", {}, "As a table, with times"), el("div", { class: "scroll" }, el("table", {}, el("thead", {}, el("tr", {}, ["level", "verdict", "reason", "time"].map((name) => el("th", {}, name)))), el("tbody", {}, rows)))));
+  return section("Levels", el("div", { class: "scroll picture wide" }, drawing(found.lattice)),
+    el("details", { open: matchMedia("(max-width: 40rem)").matches }, el("summary", {}, "As a table, with times"), el("div", { class: "scroll" }, el("table", {}, el("thead", {}, el("tr", {}, ["level", "verdict", "reason", "time"].map((name) => el("th", {}, name)))), el("tbody", {}, rows)))));
 }
