@@ -209,7 +209,7 @@ impl AnomalyView {
                 out,
                 "<h4>{} <span class=\"dim mono\">{}</span></h4>",
                 html(name),
-                html(&[cut(&details.place, 80), ids.join(", ")].join(" ").trim())
+                html([cut(&details.place, 80), ids.join(", ")].join(" ").trim())
             );
             let mut lines: Vec<String> = details
                 .statements
