@@ -115,7 +115,7 @@ impl Store<'_> {
         let mut rows: Vec<Vec<Value>> = kept.map(|row| row.values.clone()).collect();
         for (at, change) in own.iter().enumerate() {
             let again = |later: &&Change| later.row.is_some() && later.row == change.row;
-            if !own[at + 1..].iter().any(|later| again(&later)) {
+            if !own[at + 1..].iter().any(again) {
                 rows.extend(change.after.clone());
             }
         }
