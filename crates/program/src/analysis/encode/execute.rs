@@ -147,8 +147,8 @@ impl Encoder<'_> {
         let mut values = Vec::new();
         for set in sets {
             if table.primary_key.contains(&set.column) {
-                // A row that changes its name is not followed.
-                self.caps.not_followed = true;
+                // The key of a new row is its name; a row that changes its name is not followed.
+                self.caps.not_followed |= !matches!(part.action, Action::Insert(_));
                 continue;
             }
             let value = self.value(&set.value, here);
