@@ -130,6 +130,7 @@ impl Encoder<'_> {
             };
             let values = self.sets(part, sets, &here);
             self.not_null(part, &values, when);
+            self.stay_unique((part, name), &values, when, view);
             rows.push(WrittenRow { name, when, values });
         }
         self.writes.push(Write {
@@ -201,6 +202,7 @@ impl Encoder<'_> {
             OnConflict::Fail => {
                 let able = self.constraints.implies(wanted, absent);
                 self.constraints.require(able);
+                self.stay_unique((part, name), &values, wanted, view);
                 (wanted, None)
             }
             OnConflict::Ignore => (self.constraints.and([wanted, absent]), None),

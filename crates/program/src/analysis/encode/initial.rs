@@ -3,6 +3,7 @@
 
 use super::super::constraint::{Constraints, Formula};
 use super::{Encoder, Symbol, View};
+use crate::ir::Part;
 use crate::schema::ColumnId;
 
 impl Encoder<'_> {
@@ -64,6 +65,54 @@ impl Encoder<'_> {
             let only = self.constraints.implies(both, same);
             self.constraints.require(only);
         }
+    }
+
+    /// Where these values are written to a row, no other row that is visible has the same where the
+    /// schema forbids it.
+    pub(super) fn stay_unique(
+        &mut self,
+        (part, name): (&Part, usize),
+        values: &[(ColumnId, Symbol)],
+        when: Formula,
+        view: &View,
+    ) {
+        let table = self.program.schema.table(part.table);
+        for columns in &table.unique {
+            let given = |column: &ColumnId| values.iter().find(|(known, _)| known == column);
+            if !columns.iter().any(|column| given(column).is_some()) {
+                continue;
+            }
+            for other in self.by_table[part.table.index()].clone() {
+                if other == name {
+                    continue;
+                }
+                let mut all = vec![when, self.present(other, view)];
+                for column in columns {
+                    let new = match given(column) {
+                        Some((_, value)) => value.clone(),
+                        None => self.cell(name, *column, view),
+                    };
+                    let old = self.cell(other, *column, view);
+                    all.push(self.equal_symbols(&new, &old));
+                }
+                let both = self.constraints.and(all);
+                let same = self.same_row(name, other);
+                let only = self.constraints.implies(both, same);
+                self.constraints.require(only);
+            }
+        }
+    }
+
+    /// That two values are equal and not NULL.
+    fn equal_symbols(&mut self, left: &Symbol, right: &Symbol) -> Formula {
+        let (Symbol::Scalar { null: a, value: x }, Symbol::Scalar { null: b, value: y }) =
+            (left, right)
+        else {
+            return Constraints::FALSE;
+        };
+        let there = [*a, *b].map(|null| self.constraints.not(null));
+        let equal = self.constraints.equal(x, y);
+        self.constraints.and([there[0], there[1], equal])
     }
 
     /// That cells of two rows are equal and not NULL; nothing where one is never looked at.
