@@ -63,7 +63,11 @@ fn told(program: &Program, scenario: &Scenario, edges: &[Edge], played: &Play) -
     match broken_invariants(program, scenario, played) {
         Ok(broken) if broken.is_empty() => {}
         Ok(broken) => {
-            let _ = writeln!(out, "    Broken invariants: {}", broken_text(program, &broken));
+            let _ = writeln!(
+                out,
+                "    Broken invariants: {}",
+                broken_text(program, &broken)
+            );
         }
         Err(error) => {
             let _ = writeln!(out, "    Invariants not tested: {error}");

@@ -19,10 +19,6 @@ pub struct SourceFile<'a> {
 /// Reads the files of an application: `.java`, `.sql` with transactions, `.sql` with tables only,
 /// and logs (any other ending). All share the tables.
 pub fn read_sources(files: &[SourceFile<'_>]) -> Result<Program, ProgramError> {
-    let is = |file: &SourceFile<'_>, ending: &str| {
-        let name = file.name.to_ascii_lowercase();
-        name.ends_with(ending)
-    };
     let mut program = Program::default();
     let mut ddl = String::new();
     let mut ddl_name = "";
@@ -60,26 +56,7 @@ pub fn read_sources(files: &[SourceFile<'_>]) -> Result<Program, ProgramError> {
         };
         add(&mut program, read);
     }
-    let java = files.iter().filter(|file| is(file, ".java"));
-    let java: Vec<JavaFile<'_>> = java
-        .map(|file| JavaFile {
-            name: file.name,
-            text: file.text,
-        })
-        .collect();
-    if !java.is_empty() {
-        if program.schema.tables.is_empty() {
-            let place = Place::new(java[0].name, 1, 1);
-            let advice = "Give the file with the create table statements, too.";
-            return Err(ProgramError::new(
-                &place,
-                "the tables are not known",
-                advice,
-            ));
-        }
-        let read = read_java(&java, &program.schema)?;
-        add(&mut program, read);
-    }
+    add_java(&mut program, files)?;
     if program.transactions.is_empty() {
         let name = files.first().map_or("", |file| file.name);
         let advice = "Give .java files, .sql files with `transaction name(…)`, or a log.";
@@ -91,6 +68,36 @@ pub fn read_sources(files: &[SourceFile<'_>]) -> Result<Program, ProgramError> {
         ));
     }
     Ok(program)
+}
+
+fn is(file: &SourceFile<'_>, ending: &str) -> bool {
+    file.name.to_ascii_lowercase().ends_with(ending)
+}
+
+/// Adds what the Java files say, which are read together.
+fn add_java(program: &mut Program, files: &[SourceFile<'_>]) -> Result<(), ProgramError> {
+    let java = files.iter().filter(|file| is(file, ".java"));
+    let java: Vec<JavaFile<'_>> = java
+        .map(|file| JavaFile {
+            name: file.name,
+            text: file.text,
+        })
+        .collect();
+    let Some(first) = java.first() else {
+        return Ok(());
+    };
+    if program.schema.tables.is_empty() {
+        let place = Place::new(first.name, 1, 1);
+        let advice = "Give the file with the create table statements, too.";
+        return Err(ProgramError::new(
+            &place,
+            "the tables are not known",
+            advice,
+        ));
+    }
+    let read = read_java(&java, &program.schema)?;
+    add(program, read);
+    Ok(())
 }
 
 fn add(program: &mut Program, read: Program) {

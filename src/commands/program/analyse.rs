@@ -293,8 +293,8 @@ fn scope(analysis: &Analysis, seconds: f64) -> String {
     if !scope.decided {
         let _ = write!(
             out,
-            " NOT all decided: {} undecided, {} not tried.",
-            counts.undecided, counts.untried
+            " NOT all decided: {} undecided, {} at some level only, {} not tried.",
+            counts.undecided, counts.partly, counts.untried
         );
     }
     out.push(' ');
@@ -349,6 +349,7 @@ fn json(program: &Program, analysis: &Analysis, played: &[Vec<Outcome>], seconds
             "cycles": counts.cycles,
             "infeasible": counts.infeasible,
             "undecided": counts.undecided,
+            "partly": counts.partly,
             "untried": counts.untried,
             "candidates": counts.candidates,
             "combinations_cut": counts.combinations_cut,

@@ -30,8 +30,10 @@ pub(super) struct Decided {
     pub left_out: bool,
     /// Whether the time was over before it was decided.
     pub late: bool,
-    /// Whether something about it was not decided.
-    pub undecided: bool,
+    /// The levels it was neither found nor refuted at.
+    pub undecided: Vec<Option<StoreLevel>>,
+    /// Whether it was not found at some level.
+    pub open: bool,
     /// Whether it happens where a serial order does the same.
     pub benign: bool,
     /// Whether there are more combinations of paths than were tried.
@@ -98,8 +100,10 @@ impl Search<'_> {
             }
             self.attempt(cycle, &choices, &mut remaining, &mut decided);
         }
-        decided.combinations_cut = cut && !remaining.is_empty();
-        decided.late = decided.found.is_empty() && self.is_late();
+        decided.open = !remaining.is_empty();
+        decided.undecided.retain(|level| remaining.contains(level));
+        decided.combinations_cut = cut && decided.open;
+        decided.late = decided.open && self.is_late();
         decided
     }
 
@@ -149,7 +153,8 @@ impl Search<'_> {
                 let pair = level.zip(one.level);
                 pair.is_some_and(|(asked, found)| implied_by(asked, found))
             });
-            let answer = match (known, &base) {
+            // Where a level has no order for it, nothing that another one found happens there.
+            let answer = match (known.filter(|_| !orders.is_empty()), &base) {
                 (Some(known), _) => Attempt::Found(known.scenario.clone()),
                 (None, Attempt::Found(scenario)) if level == free => {
                     Attempt::Found(scenario.clone())
@@ -161,7 +166,7 @@ impl Search<'_> {
                     decided.found.push(LevelWitness { level, scenario });
                     continue;
                 }
-                Attempt::Undecided => decided.undecided = true,
+                Attempt::Undecided => decided.undecided.push(level),
                 Attempt::Benign => decided.benign = true,
                 Attempt::Contradiction => {}
             }

@@ -48,17 +48,19 @@ pub struct Counts {
     pub undecided: usize,
     /// Of these: anomalies.
     pub anomalies: usize,
+    /// Of these: anomalies at some level, neither found nor refuted at another one.
+    pub partly: usize,
     /// Cycles that were not tried, because the time was over; there may be more.
     pub untried: usize,
     /// Cycles with more combinations of paths than were tried.
     pub combinations_cut: usize,
-    /// Cycles not found that have more orders than were tried.
+    /// Cycles not found at some level that have more orders than were tried.
     pub orders_cut: usize,
-    /// Cycles not found with searches that may need more rows of a table than were given to them.
+    /// Cycles not found at some level, with searches that may need more rows of a table than were given to them.
     pub rows_cut: usize,
-    /// Cycles not found with joins of more rows than were followed.
+    /// Cycles not found at some level, with joins of more rows than were followed.
     pub joins_cut: usize,
-    /// Cycles not found with something that is not followed: a key that changes, an insert of
+    /// Cycles not found at some level, with something that is not followed: a key that changes, an insert of
     /// several rows.
     pub not_followed: usize,
     /// Orders on paths that were given to the solver.
@@ -204,6 +206,7 @@ impl Analysis {
                 elements: routes.takes_lists().then_some(ELEMENTS_MAX),
                 paths_cut: !routes.complete,
                 decided: counts.undecided == 0
+                    && counts.partly == 0
                     && counts.untried == 0
                     && counts.combinations_cut == 0
                     && counts.orders_cut == 0

@@ -88,20 +88,26 @@ impl<'a> Search<'a> {
         let mut found = Found::default();
         found.counts.paths = self.routes.paths.iter().map(Vec::len).sum();
         let mut portion: Vec<Cycle> = Vec::new();
-        let _ = cycles(&self.conflicts, limits, single, &executed, &mut |cycle: &Cycle| {
-            if found.counts.untried > 0 {
-                found.counts.untried += 1;
-                return match found.counts.untried < self.options.untried_max {
-                    true => ControlFlow::Continue(()),
-                    false => ControlFlow::Break(()),
-                };
-            }
-            portion.push(cycle.clone());
-            if portion.len() >= PORTION {
-                self.decide_all(&std::mem::take(&mut portion), &mut found, watch);
-            }
-            ControlFlow::Continue(())
-        });
+        let _ = cycles(
+            &self.conflicts,
+            limits,
+            single,
+            &executed,
+            &mut |cycle: &Cycle| {
+                if found.counts.untried > 0 {
+                    found.counts.untried += 1;
+                    return match found.counts.untried < self.options.untried_max {
+                        true => ControlFlow::Continue(()),
+                        false => ControlFlow::Break(()),
+                    };
+                }
+                portion.push(cycle.clone());
+                if portion.len() >= PORTION {
+                    self.decide_all(&std::mem::take(&mut portion), &mut found, watch);
+                }
+                ControlFlow::Continue(())
+            },
+        );
         self.decide_all(&portion, &mut found, watch);
         Analysis::new(
             self.options,
@@ -153,12 +159,12 @@ impl<'a> Search<'a> {
         }
         let counts = &mut found.counts;
         counts.candidates += decided.candidates;
-        if decided.late {
+        if decided.late && decided.found.is_empty() {
             counts.untried += 1;
             return;
         }
         counts.cycles += 1;
-        if decided.found.is_empty() {
+        if decided.open {
             counts.combinations_cut += usize::from(decided.combinations_cut);
             counts.orders_cut += usize::from(decided.orders_cut);
             counts.rows_cut += usize::from(decided.caps.rows);
@@ -167,7 +173,7 @@ impl<'a> Search<'a> {
         }
         match decided.found.is_empty() {
             true if decided.left_out => counts.external += 1,
-            true if decided.undecided => {
+            true if !decided.undecided.is_empty() => {
                 counts.undecided += 1;
                 found.undecided.push(cycle.clone());
             }
@@ -175,6 +181,7 @@ impl<'a> Search<'a> {
             true => counts.infeasible += 1,
             false => {
                 counts.anomalies += 1;
+                counts.partly += usize::from(decided.late || !decided.undecided.is_empty());
                 found.anomalies.push(self.anomaly(cycle, decided));
             }
         }
