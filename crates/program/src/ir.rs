@@ -223,7 +223,7 @@ pub struct Statement {
     /// The columns of the result, in order.
     pub outputs: Vec<Output>,
     /// How the result is cut and ordered.
-    pub shape: Shape,
+    pub shape: Box<Shape>,
 }
 
 /// A placeholder of a statement's text and its value.

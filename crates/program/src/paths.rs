@@ -408,7 +408,7 @@ fn rows_max(statement: &Statement, schema: &Schema) -> u32 {
         aggregate,
         group_by,
         ..
-    } = &statement.shape;
+    } = &*statement.shape;
     if *aggregate && group_by.is_empty() {
         return 1;
     }

@@ -24,7 +24,7 @@ pub struct Bound {
     /// As [`Statement::outputs`].
     pub outputs: Vec<Output>,
     /// As [`Statement::shape`].
-    pub shape: Shape,
+    pub shape: Box<Shape>,
 }
 
 pub(super) struct Grounder<'a, 'p> {
@@ -68,7 +68,7 @@ impl Grounder<'_, '_> {
         Ok(Bound {
             parts,
             outputs,
-            shape: Shape {
+            shape: Box::new(Shape {
                 distinct: shape.distinct,
                 group_by: self.exprs(&shape.group_by, Type::Other)?,
                 having: having.map(|one| self.condition(one)).transpose()?,
@@ -78,7 +78,7 @@ impl Grounder<'_, '_> {
                     .map(|first| self.expr(first, Type::Integer))
                     .transpose()?,
                 aggregate: shape.aggregate,
-            },
+            }),
         })
     }
 

@@ -120,7 +120,7 @@ fn identity(program: &Program, select: &Statement, id: StatementId) -> Option<St
     copy.arguments = arguments_after(&select.sql[..start], &select.arguments);
     (copy.id, copy.origin) = (id, id);
     copy.outputs.clear();
-    copy.shape = crate::ir::Shape::default();
+    copy.shape = Box::default();
     Some(copy)
 }
 

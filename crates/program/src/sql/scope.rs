@@ -282,7 +282,7 @@ impl<'a> Builder<'a> {
             place: self.place.clone(),
             parts: self.parts,
             outputs,
-            shape,
+            shape: Box::new(shape),
         }
     }
 
