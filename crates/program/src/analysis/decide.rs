@@ -38,8 +38,8 @@ pub(super) struct Decided {
     pub benign: bool,
     /// Whether there are more combinations of paths than were tried.
     pub combinations_cut: bool,
-    /// Whether there are more orders than were tried.
-    pub orders_cut: bool,
+    /// The levels with more orders than were tried.
+    pub orders_cut: Vec<Option<StoreLevel>>,
     /// What the constraints leave out.
     pub caps: Caps,
     /// Where it is an anomaly.
@@ -102,6 +102,7 @@ impl Search<'_> {
         }
         decided.open = !remaining.is_empty();
         decided.undecided.retain(|level| remaining.contains(level));
+        decided.orders_cut.retain(|level| remaining.contains(level));
         decided.combinations_cut = cut && decided.open;
         decided.late = decided.open && self.is_late();
         decided
@@ -123,11 +124,13 @@ impl Search<'_> {
         let paths: Vec<Arc<Path>> = choices.iter().map(|choice| choice.path.clone()).collect();
         let layout = Layout::new(&paths, &edges, self.overwrites(cycle, &paths));
         let mut asked = Vec::new();
+        let cut_before = decided.orders_cut.len();
         for level in remaining.iter() {
             asked.push((*level, self.orders_at(cycle, &layout, *level, decided)));
         }
         let none = asked.iter().all(|(_, orders)| orders.is_empty());
         if none || !self.pairs_possible(cycle, choices) {
+            decided.orders_cut.truncate(cut_before);
             return;
         }
         let free = Some(StoreLevel::Eventual);
@@ -139,9 +142,14 @@ impl Search<'_> {
             }
         };
         match &base {
-            Attempt::Contradiction if self.options.partitions > 1 => return,
-            Attempt::Benign if self.options.partitions > 1 => {
-                decided.benign = true;
+            Attempt::Contradiction | Attempt::Benign if self.options.partitions > 1 => {
+                // What no store does, no level does; as far as all orders of that were tried.
+                let all_tried = !decided.orders_cut.contains(&free);
+                decided.orders_cut.truncate(cut_before);
+                if !all_tried {
+                    decided.orders_cut.extend(remaining.iter().copied());
+                }
+                decided.benign |= matches!(base, Attempt::Benign);
                 return;
             }
             _ => {}
@@ -194,7 +202,9 @@ impl Search<'_> {
                 mixed_orders(layout, &levels)
             }
         };
-        decided.orders_cut |= cut;
+        if cut {
+            decided.orders_cut.push(level);
+        }
         orders
     }
 

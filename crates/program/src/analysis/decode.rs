@@ -6,7 +6,7 @@ use super::encode::{Encoder, Symbol};
 use crate::expr::Value;
 use crate::ir::Program;
 use crate::scenario::{Instance, Scenario, StoredRow};
-use crate::schema::{ColumnId, ForeignKey, Table, Type};
+use crate::schema::{ColumnId, ForeignKey, Table, TableId, Type};
 use rustc_hash::FxHashMap;
 
 /// The most rows that are added because others refer to them.
@@ -163,9 +163,52 @@ impl Decoder<'_> {
                 }
             }
         }
+        self.add_parents_of_written(&mut rows);
         self.add_parents(&mut rows);
         rows.sort_by_key(|row| row.table);
         rows
+    }
+
+    /// Adds the rows that written ones refer to. One that statements call by its key is there or
+    /// not, as the constraints say.
+    fn add_parents_of_written(&self, rows: &mut Vec<StoredRow>) {
+        for (name, when, written) in self.encoder.written_rows() {
+            if !self.encoder.constraints.is(when, self.values) {
+                continue;
+            }
+            let (id, values) = self.row_of(name, written);
+            let child = StoredRow { table: id, values };
+            for foreign in &self.program.schema.table(id).foreign_keys {
+                let called = self.encoder.names.iter().enumerate().any(|(at, other)| {
+                    let cells: Vec<(ColumnId, Symbol)> =
+                        other.cells.iter().map(|(c, s)| (*c, s.clone())).collect();
+                    let pairs = || foreign.columns.iter().zip(&foreign.referred);
+                    other.table == foreign.table && {
+                        let (_, row) = self.row_of(at, &cells);
+                        pairs().all(|(c, r)| child.values[c.index()] == row[r.index()])
+                    }
+                });
+                if !called {
+                    let parent = self.program.schema.table(foreign.table);
+                    add_parent(parent, foreign, &child, rows);
+                }
+            }
+        }
+    }
+
+    /// A named row with these cells; NULL where nothing is said.
+    fn row_of(&self, name: usize, written: &[(ColumnId, Symbol)]) -> (TableId, Vec<Value>) {
+        let name = &self.encoder.names[name];
+        let table = self.program.schema.table(name.table);
+        let mut values = vec![Value::Null; table.columns.len()];
+        for (column, term) in table.primary_key.iter().zip(&name.key) {
+            let number = term.value(|variable| self.values[variable.0 as usize]);
+            values[column.index()] = self.plain(number, table.columns[column.index()].ty);
+        }
+        for (column, symbol) in written {
+            values[column.index()] = self.value(symbol, table.columns[column.index()].ty);
+        }
+        (name.table, values)
     }
 
     /// Adds the rows that others refer to.

@@ -48,7 +48,8 @@ pub(super) fn orders(
         L::ReadAtomic | L::ParallelSnapshot => {
             found.len() >= ORDERS_MAX || layout.instances() > WHOLE_MAX
         }
-        L::ReadUncommitted | L::ReadCommitted | L::Prefix | L::Snapshot => {
+        L::Snapshot => ways(&vec![2; layout.instances()]) > ORDERS_MAX,
+        L::ReadUncommitted | L::ReadCommitted | L::Prefix => {
             ways(&layout.block_counts(true)) > ORDERS_MAX
         }
         _ => ways(&layout.block_counts(false)) > ORDERS_MAX,
@@ -163,7 +164,7 @@ fn replicated(layout: &Layout<'_>, level: StoreLevel) -> Vec<Order> {
 fn committed(layout: &Layout<'_>, levels: &[StoreLevel]) -> Vec<Order> {
     let mut found = Vec::new();
     let mut known = FxHashSet::default();
-    for order in interleavings(&layout.block_counts(true), ORDERS_MAX) {
+    for order in with_commits(layout, levels) {
         let turns = layout.turns(&order, true);
         let clock = Clock::new(layout, &turns, levels);
         let allowed = layout.edges.iter().all(|edge| match edge.kind {
@@ -185,6 +186,28 @@ fn committed(layout: &Layout<'_>, levels: &[StoreLevel]) -> Vec<Order> {
         }
     }
     found
+}
+
+/// The interleavings of blocks and commits. At snapshot isolation it matters only when transactions
+/// begin and commit: what they read is that of their begin, and who wrote the same as another one
+/// did not run at the same time. So their blocks come together.
+fn with_commits(layout: &Layout<'_>, levels: &[StoreLevel]) -> Vec<Vec<usize>> {
+    let counts = layout.block_counts(true);
+    if levels.iter().any(|level| *level != StoreLevel::Snapshot) {
+        return interleavings(&counts, ORDERS_MAX);
+    }
+    let mut orders = Vec::new();
+    for order in interleavings(&vec![2; counts.len()], ORDERS_MAX) {
+        let mut begun = vec![false; counts.len()];
+        let mut whole = Vec::new();
+        for instance in order {
+            let is_commit = std::mem::replace(&mut begun[instance], true);
+            let steps = if is_commit { 1 } else { counts[instance] - 1 };
+            whole.extend(std::iter::repeat_n(instance, steps));
+        }
+        orders.push(whole);
+    }
+    orders
 }
 
 /// When things happen in an order with begin and commit.

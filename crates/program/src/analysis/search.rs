@@ -166,7 +166,7 @@ impl<'a> Search<'a> {
         counts.cycles += 1;
         if decided.open {
             counts.combinations_cut += usize::from(decided.combinations_cut);
-            counts.orders_cut += usize::from(decided.orders_cut);
+            counts.orders_cut += usize::from(!decided.orders_cut.is_empty());
             counts.rows_cut += usize::from(decided.caps.rows);
             counts.joins_cut += usize::from(decided.caps.joins);
             counts.not_followed += usize::from(decided.caps.not_followed);

@@ -165,7 +165,16 @@ pub(super) struct Encoder<'a> {
     calls: Vec<(String, Vec<Symbol>, Symbol)>,
 }
 
+/// A row that was written: its name, whether it was, and the cells.
+pub(super) type Written<'e> = (usize, Formula, &'e [(ColumnId, Symbol)]);
+
 impl<'a> Encoder<'a> {
+    /// The rows that are written.
+    pub(super) fn written_rows(&self) -> impl Iterator<Item = Written<'_>> {
+        let rows = self.writes.iter().flat_map(|write| &write.rows);
+        rows.map(|row| (row.name, row.when, row.values.as_slice()))
+    }
+
     /// Encodes a candidate. Its schedule must be complete. The variation changes which values are
     /// preferred where there is a choice.
     pub fn new(program: &'a Program, candidate: &'a Candidate, variation: u32) -> Encoder<'a> {
