@@ -266,7 +266,7 @@ fn compare(seeds: std::ops::Range<u64>, most: usize) {
 
 #[test]
 fn the_analysis_and_brute_force_agree() {
-    compare(1..24, 20);
+    compare(1..32, 20);
 }
 
 /// `cargo test -p isolde-program --test all -- --ignored many_programs`
