@@ -448,25 +448,3 @@ fn partly_seen(
     }
     (found, all)
 }
-
-/// The same steps in the same order, with other things seen: nothing, everything, and so many drawn.
-pub fn seen_otherwise(scenario: &Scenario, count: usize, draw: &mut Draw) -> Vec<Scenario> {
-    let mut found = Vec::new();
-    for number in 0..count {
-        let mut other = scenario.clone();
-        for (at, turn) in other.schedule.iter_mut().enumerate() {
-            let shown = |earlier: &usize| {
-                let one = &scenario.schedule[*earlier];
-                one.instance != turn.instance && matches!(one.event, Event::Statement(_))
-            };
-            let all = (0..at).filter(shown);
-            turn.sees = Some(match number {
-                0 => BTreeSet::new(),
-                1 => all.collect(),
-                _ => all.filter(|_| draw.below(2) == 1).collect(),
-            });
-        }
-        found.push(other);
-    }
-    found
-}
