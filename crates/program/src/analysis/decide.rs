@@ -52,6 +52,22 @@ pub(super) struct Decided {
     pub watched: Vec<(Candidate, Result<Scenario, Infeasible>)>,
 }
 
+impl Decided {
+    /// What no store does, no level does; as far as all orders of the store were tried.
+    fn refute(
+        &mut self,
+        store: Option<StoreLevel>,
+        cut_before: usize,
+        levels: &[Option<StoreLevel>],
+    ) {
+        let all_tried = !self.orders_cut.contains(&store);
+        self.orders_cut.truncate(cut_before);
+        if !all_tried {
+            self.orders_cut.extend(levels);
+        }
+    }
+}
+
 /// What became of an attempt.
 enum Attempt {
     Found(Scenario),
@@ -141,18 +157,11 @@ impl Search<'_> {
                 self.try_orders(cycle, &layout, free, orders, decided)
             }
         };
-        match &base {
-            Attempt::Contradiction | Attempt::Benign if self.options.partitions > 1 => {
-                // What no store does, no level does; as far as all orders of that were tried.
-                let all_tried = !decided.orders_cut.contains(&free);
-                decided.orders_cut.truncate(cut_before);
-                if !all_tried {
-                    decided.orders_cut.extend(remaining.iter().copied());
-                }
-                decided.benign |= matches!(base, Attempt::Benign);
-                return;
-            }
-            _ => {}
+        let is_benign = matches!(base, Attempt::Benign);
+        if self.options.partitions > 1 && (is_benign || matches!(base, Attempt::Contradiction)) {
+            decided.benign |= is_benign;
+            decided.refute(free, cut_before, remaining);
+            return;
         }
         let first = decided.found.is_empty();
         remaining.clear();
