@@ -18,6 +18,7 @@ mod schema;
 mod sources;
 mod sql;
 mod sqlfile;
+mod supplied;
 mod testcase;
 
 pub use access::{Binding, ColumnSet, Reach};

@@ -6,6 +6,7 @@ use crate::log::read_log;
 use crate::place::{Place, ProgramError};
 use crate::sql::schema_of;
 use crate::sqlfile::{has_transactions, invariants, read_sql_file};
+use crate::supplied::supply_left_out;
 
 /// A file: its name and its text.
 #[derive(Clone, Copy, Debug)]
@@ -67,6 +68,7 @@ pub fn read_sources(files: &[SourceFile<'_>]) -> Result<Program, ProgramError> {
             advice,
         ));
     }
+    supply_left_out(&mut program);
     Ok(program)
 }
 

@@ -1,5 +1,6 @@
 //! Files of several kinds together.
 
+use program::analysis::{Kind, Options, analyse};
 use program::{SourceFile, read_sources};
 
 const TABLES: &str = "create table seat (id int primary key, taken int);";
@@ -45,4 +46,42 @@ fn what_is_missing_is_said() {
     assert!(error.contains("no transaction found"), "{error}");
     let error = names(&[("tables.sql", "create table t (a int")]).unwrap_err();
     assert!(error.starts_with("tables.sql:1:"), "{error}");
+}
+
+/// Without a value for `id` every insert fails, and nothing after it is ever reached.
+#[test]
+fn a_key_that_an_insert_leaves_out_is_numbered_and_that_is_said() {
+    let text = "
+create table counter (id int primary key, n int not null);
+create table log (id int not null, kind text not null, at timestamp not null, n int, primary key (id));
+
+transaction step()
+  select n into :n from counter where id = 1;
+  insert into log(n) values (:n);
+  update counter set n = :n + 1 where id = 1;
+end;";
+    let program = read_sources(&[SourceFile {
+        name: "log.sql",
+        text,
+    }])
+    .unwrap();
+    let notes: Vec<String> = program.notes.iter().map(ToString::to_string).collect();
+    let said = |what: &str| notes.iter().any(|note| note.contains(what));
+    assert!(said(
+        "leaves out id, which may not be NULL and has no default: taken for numbered"
+    ));
+    assert!(
+        said("leaves out kind, ") && said("taken for ''"),
+        "{notes:?}"
+    );
+    assert!(
+        said("leaves out at, ") && !said("leaves out n,"),
+        "{notes:?}"
+    );
+    let found = analyse(&program, &Options::default());
+    let lost = found
+        .anomalies
+        .iter()
+        .find(|one| one.kind == Kind::LostUpdate);
+    assert!(lost.is_some() && found.scope.decided, "{notes:?}");
 }
