@@ -11,38 +11,36 @@ use crate::ir::{Action, Part, Program};
 use crate::place::{Note, NoteKind, shorten};
 use crate::schema::{Column, ColumnId, TableId, Type};
 
-/// Gives a value to what inserts leave out, with a note each.
+/// Gives a value to what inserts leave out, with a note for each insert that is the first to do so.
 pub(crate) fn supply_left_out(program: &mut Program) {
-    let mut found: Vec<(TableId, ColumnId, Note)> = Vec::new();
+    let mut found: Vec<(TableId, ColumnId)> = Vec::new();
+    let mut notes: Vec<Note> = Vec::new();
     for statement in program.transactions.iter().flat_map(|t| t.statements()) {
         for part in &statement.parts {
-            for column in left_out(program, part) {
-                let known = |(table, other, _): &(TableId, ColumnId, Note)| {
-                    *table == part.table && *other == column
-                };
-                if !found.iter().any(known) {
-                    let note = Note {
-                        place: statement.place.clone(),
-                        text: shorten(&statement.sql, 60),
-                        assumed: assumed(program, part.table, column),
-                        advice: "Declare how it gets its value (default, serial, auto_increment)."
-                            .to_string(),
-                        kind: NoteKind::Value,
-                    };
-                    found.push((part.table, column, note));
-                }
+            let mut columns = left_out(program, part);
+            columns.retain(|column| !found.contains(&(part.table, *column)));
+            if columns.is_empty() {
+                continue;
             }
+            notes.push(Note {
+                place: statement.place.clone(),
+                text: shorten(&statement.sql, 60),
+                assumed: assumed(program, part.table, &columns),
+                advice: "Declare how they get a value (default, serial, auto_increment).".into(),
+                kind: NoteKind::Value,
+            });
+            found.extend(columns.into_iter().map(|column| (part.table, column)));
         }
     }
-    for (table, column, note) in found {
+    for (table, column) in found {
         let numbered = is_numbered(program, table, column);
         let column = &mut program.schema.tables[table.index()].columns[column.index()];
         match numbered {
             true => column.generated = true,
             false => column.default = Some(empty_of(column.ty).to_string()),
         }
-        program.notes.push(note);
     }
+    program.notes.extend(notes);
 }
 
 /// The columns that an insert must give and does not.
@@ -71,14 +69,19 @@ fn is_numbered(program: &Program, table: TableId, column: ColumnId) -> bool {
     table.primary_key.contains(&column) && table.columns[column.index()].ty == Type::Integer
 }
 
-fn assumed(program: &Program, table: TableId, column: ColumnId) -> String {
+fn assumed(program: &Program, table: TableId, columns: &[ColumnId]) -> String {
     let declared = program.schema.table(table);
-    let name = declared.column_name(column);
-    let value = match is_numbered(program, table, column) {
-        true => "numbered by the database".to_string(),
-        false => empty_of(declared.columns[column.index()].ty).to_string(),
+    let value = |column: &ColumnId| match is_numbered(program, table, *column) {
+        true => "a number of the database",
+        false => empty_of(declared.columns[column.index()].ty),
     };
-    format!("leaves out {name}, which may not be NULL and has no default: taken for {value}")
+    let taken =
+        |column: &ColumnId| format!("{} ({})", declared.column_name(*column), value(column));
+    let taken: Vec<String> = columns.iter().map(taken).collect();
+    format!(
+        "leaves out what may not be NULL and has no default, taken for: {}",
+        taken.join(", ")
+    )
 }
 
 /// A default as DDL would write it.

@@ -14,6 +14,8 @@ pub(super) struct Layout<'a> {
     pub edges: &'a [Edge],
     /// Statements of different instances that may write the same row, each pair once.
     pub overwrites: Vec<(Point, Point)>,
+    /// For each instance, its statements on the cycle.
+    passed: Vec<Vec<u32>>,
     /// For each instance, the positions after which it is cut.
     cuts: Vec<Vec<u32>>,
 }
@@ -34,18 +36,25 @@ impl<'a> Layout<'a> {
         edges: &'a [Edge],
         overwrites: Vec<(Point, Point)>,
     ) -> Layout<'a> {
-        let mut cuts: Vec<BTreeSet<u32>> = vec![BTreeSet::new(); paths.len()];
+        let mut passed: Vec<BTreeSet<u32>> = vec![BTreeSet::new(); paths.len()];
         for point in edges.iter().flat_map(|edge| [edge.from, edge.to]) {
-            cuts[point.instance].insert(point.statement);
+            passed[point.instance].insert(point.statement);
         }
+        let mut cuts = passed.clone();
+        if paths.len() == 2 {
+            for point in between(&passed, &overwrites) {
+                cuts[point.instance].insert(point.statement);
+            }
+        }
+        let sorted = |all: Vec<BTreeSet<u32>>| -> Vec<Vec<u32>> {
+            all.into_iter().map(|of| of.into_iter().collect()).collect()
+        };
         Layout {
             paths,
             edges,
             overwrites,
-            cuts: cuts
-                .into_iter()
-                .map(|all| all.into_iter().collect())
-                .collect(),
+            passed: sorted(passed),
+            cuts: sorted(cuts),
         }
     }
 
@@ -56,8 +65,8 @@ impl<'a> Layout<'a> {
     /// The statements of the cycle.
     pub fn points(&self) -> Vec<Point> {
         let mut points = Vec::new();
-        for (instance, cuts) in self.cuts.iter().enumerate() {
-            points.extend(cuts.iter().map(|statement| Point {
+        for (instance, passed) in self.passed.iter().enumerate() {
+            points.extend(passed.iter().map(|statement| Point {
                 instance,
                 statement: *statement,
             }));
@@ -246,6 +255,22 @@ impl<'a> Layout<'a> {
             apart,
         }
     }
+}
+
+/// Writes off the cycle, between statements on it, of what the other instance writes there: the
+/// other may come between them and what follows.
+fn between(passed: &[BTreeSet<u32>], overwrites: &[(Point, Point)]) -> Vec<Point> {
+    let on = |point: &Point| passed[point.instance].contains(&point.statement);
+    let inside = |point: &Point| {
+        let own = &passed[point.instance];
+        let first = own.first().is_some_and(|first| *first < point.statement);
+        first && own.last().is_some_and(|last| *last > point.statement)
+    };
+    let pairs = overwrites.iter().flat_map(|(a, b)| [(*a, *b), (*b, *a)]);
+    pairs
+        .filter(|(one, other)| on(one) && !on(other) && inside(other))
+        .map(|(_, other)| other)
+        .collect()
 }
 
 /// All ways to merge sequences of these lengths, by whose turn it is.

@@ -221,8 +221,8 @@ impl Analysis {
     pub fn bounds(&self) -> String {
         let (scope, counts) = (&self.scope, &self.counts);
         let mut out = format!(
-            "Statements off a cycle run right before the next one on it; searches find up to {} \
-             rows of a table besides those named by key",
+            "Statements off a cycle run right before the next one on it (of two transactions, what \
+             both write also earlier); searches find up to {} rows of a table besides those named by key",
             scope.rows
         );
         if let Some(elements) = scope.elements {

@@ -25,10 +25,10 @@ fn options() -> Options {
 #[test]
 fn every_row_of_two_transactions_is_decided() {
     let rows = [
-        ("seats-ported", 116, 200),
+        ("seats-ported", 117, 202),
         ("tatp", 0, 1),
         ("tpcc-ported", 62, 121),
-        ("smallbank-ported", 67, 141),
+        ("smallbank-ported", 73, 147),
         ("voter-ported", 0, 0),
         ("voter", 1, 2),
         ("twitter-ported", 1, 2),
