@@ -26,7 +26,7 @@ pub fn lines(file: &str, loaded: &Loaded, txns: &[TxnId]) -> HashMap<TxnId, usiz
         Format::Text | Format::JepsenEdn | Format::JepsenJson => (true, false),
         _ => (false, false),
     };
-    if !has_lines || file == "-" || !is_small(Path::new(file)) {
+    if !has_lines || txns.is_empty() || file == "-" || !is_small(Path::new(file)) {
         return HashMap::new();
     }
     let found = input::with_bytes(file, |source| {
@@ -66,6 +66,9 @@ fn search(text: &str, loaded: &Loaded, txns: &[TxnId], last: bool) -> HashMap<Tx
             && (last || !found.contains_key(&txn))
         {
             found.insert(txn, index + 1);
+            if !last && found.len() == wanted.len() {
+                break;
+            }
         }
     }
     found
@@ -74,10 +77,12 @@ fn search(text: &str, loaded: &Loaded, txns: &[TxnId], last: bool) -> HashMap<Tx
 /// The session that a line tells something of, and its transaction, if that has a number.
 fn owner(format: Format, line: &str) -> Option<(i64, Option<u64>)> {
     match format {
-        Format::Isolde => Some((
-            number_after(line, "\"session\"", ":")?,
-            number_after(line, "\"txn\"", ":"),
-        )),
+        Format::Isolde => first_two(line).or_else(|| {
+            Some((
+                number_after(line, "\"session\"", ":")?,
+                number_after(line, "\"txn\"", ":"),
+            ))
+        }),
         Format::JepsenEdn => Some((
             number_after(line, ":process", "")?,
             Some(number_after(line, ":index", "")?),
@@ -86,13 +91,30 @@ fn owner(format: Format, line: &str) -> Option<(i64, Option<u64>)> {
             number_after(line, "\"process\"", ":")?,
             Some(number_after(line, "\"index\"", ":")?),
         )),
-        _ => {
-            let inside = line.trim_end().strip_suffix(')')?;
-            let mut from_the_end = inside.rsplit(',').map(str::trim);
-            let number = from_the_end.next()?.parse().ok()?;
-            Some((from_the_end.next()?.parse().ok()?, Some(number)))
-        }
+        _ => last_two(line),
     }
+}
+
+/// Of `{"session":3,"txn":14,…`, as we write it ourselves; nothing where it looks otherwise.
+fn first_two(line: &str) -> Option<(i64, Option<u64>)> {
+    let rest = line.strip_prefix("{\"session\":")?.trim_start();
+    let (session, rest) = rest.split_once(',')?;
+    let rest = rest.trim_start().strip_prefix("\"txn\":")?.trim_start();
+    let end = rest.find([',', '}'])?;
+    Some((session.parse().ok()?, Some(rest[..end].parse().ok()?)))
+}
+
+/// Of `w(key,value,3,14)`. Bytes, since there may be as many of these lines as operations.
+fn last_two(line: &str) -> Option<(i64, Option<u64>)> {
+    let inside = line.trim_ascii_end().as_bytes().strip_suffix(b")")?;
+    let comma = inside.iter().rposition(|byte| *byte == b',')?;
+    let before = inside[..comma].iter().rposition(|byte| *byte == b',')?;
+    let number = |bytes: &[u8]| str::from_utf8(bytes.trim_ascii()).ok()?.parse().ok();
+    let session: i64 = number(&inside[before + 1..comma])?;
+    Some((
+        session,
+        Some(u64::try_from(number(&inside[comma + 1..])?).ok()?),
+    ))
 }
 
 /// The number behind a name and a separator: `"txn": 5`.

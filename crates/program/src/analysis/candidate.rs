@@ -14,6 +14,9 @@ use std::time::Instant;
 /// How many contradictions the solver may meet for one candidate.
 const CONTRADICTIONS_MAX: u32 = 10_000;
 
+/// The most wishes for rows to be the same, or to be there.
+const WISHES_MAX: usize = 24;
+
 /// An instance of a transaction that follows one of its paths.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Run {
@@ -78,6 +81,30 @@ pub(super) fn witness_within(
         Outcome::Undecided => Err(Infeasible::Undecided),
     };
     (answer, encoder.caps)
+}
+
+/// As [`witness_within`], with as few rows as there can be, and all of them there: statements off
+/// the cycle then see what is on it. One wish after the other, as far as they go together.
+pub(super) fn witness_meeting(
+    program: &Program,
+    candidate: &Candidate,
+    until: Option<Instant>,
+) -> Option<Scenario> {
+    let mut encoder = Encoder::new(program, candidate, 0);
+    let effort = Effort {
+        contradictions: CONTRADICTIONS_MAX / 10,
+        until,
+    };
+    let mut best = None;
+    for wish in encoder.meetings(WISHES_MAX) {
+        let mut constraints = encoder.constraints.clone();
+        constraints.require(wish);
+        if let Outcome::Satisfied(values) = solve(&constraints, effort) {
+            encoder.constraints = constraints;
+            best = Some(values);
+        }
+    }
+    best.map(|values| scenario_of(program, candidate, &encoder, &values))
 }
 
 /// The constraints whose values are the scenarios of a candidate.

@@ -1,7 +1,9 @@
 //! One cycle decided: on paths that pass it, in every order a level allows.
 
 use super::blocks::Layout;
-use super::candidate::{Candidate, Infeasible, Run, visible_by_level, witness_within};
+use super::candidate::{
+    Candidate, Infeasible, Run, visible_by_level, witness_meeting, witness_within,
+};
 use super::conflict::{Conflict, Node};
 use super::cycles::{Cycle, Segment};
 use super::dependencies::with_siblings;
@@ -272,26 +274,39 @@ impl Search<'_> {
         }
         let mut worst = Attempt::Benign;
         for variation in 1..=VARIATIONS {
-            let mut scenario = match answer {
+            let scenario = match answer {
                 Ok(scenario) => scenario,
                 Err(Infeasible::Contradiction) => return Attempt::Contradiction,
                 Err(_) => return Attempt::Undecided,
             };
-            say_what_is_seen(&mut scenario, level);
-            if level.is_some() {
-                scenario
-                    .instances
-                    .iter_mut()
-                    .for_each(|one| one.level = None);
-            }
-            match shown(self.program, &scenario) {
-                Some(true) => return Attempt::Found(scenario),
-                Some(false) => {}
-                None => worst = Attempt::Undecided,
+            match self.played(scenario, level) {
+                Attempt::Benign => {}
+                Attempt::Undecided => worst = Attempt::Undecided,
+                answer => return answer,
             }
             answer = witness_within(self.program, &candidate, variation, self.until).0;
         }
-        worst
+        let meeting = witness_meeting(self.program, &candidate, self.until);
+        match meeting.map(|scenario| self.played(scenario, level)) {
+            Some(Attempt::Found(scenario)) => Attempt::Found(scenario),
+            _ => worst,
+        }
+    }
+
+    /// Plays a scenario at a level.
+    fn played(&self, mut scenario: Scenario, level: Option<StoreLevel>) -> Attempt {
+        say_what_is_seen(&mut scenario, level);
+        if level.is_some() {
+            scenario
+                .instances
+                .iter_mut()
+                .for_each(|one| one.level = None);
+        }
+        match shown(self.program, &scenario) {
+            Some(true) => Attempt::Found(scenario),
+            Some(false) => Attempt::Benign,
+            None => Attempt::Undecided,
+        }
     }
 }
 

@@ -269,6 +269,18 @@ fn the_analysis_and_brute_force_agree() {
     compare(1..32, 20);
 }
 
+/// An anomaly that shows only where a statement off the cycle meets its row.
+#[test]
+fn regression_seed_1013_rows_that_meet() {
+    compare(1013..1014, 200);
+}
+
+/// A write that repeats what its transaction wrote before it.
+#[test]
+fn regression_seed_1121_a_write_twice() {
+    compare(1121..1122, 200);
+}
+
 /// `cargo test -p isolde-program --test all -- --ignored many_programs`
 #[test]
 #[ignore = "takes minutes"]

@@ -17,20 +17,7 @@ impl Encoder<'_> {
     pub(super) fn edge(&mut self, edge: &Edge) {
         let formula = match edge.kind {
             EdgeKind::Sibling => return,
-            EdgeKind::WriteRead => {
-                let view = self.view_at(edge.to);
-                let writes = self.writes_of(edge.from, edge.table);
-                let all_seen = writes.iter().all(|write| view.contains(write));
-                let without: Vec<usize> = view
-                    .iter()
-                    .copied()
-                    .filter(|write| !writes.contains(write))
-                    .collect();
-                match all_seen && !writes.is_empty() {
-                    true => self.results_differ(edge.to, &Rc::new(without), &view),
-                    false => Constraints::FALSE,
-                }
-            }
+            EdgeKind::WriteRead => self.reads_from(edge),
             EdgeKind::ReadWrite => {
                 let view = self.view_at(edge.from);
                 let writes = self.writes_of(edge.to, edge.table);
@@ -45,6 +32,33 @@ impl Encoder<'_> {
             EdgeKind::WriteWrite => self.overwrites(edge),
         };
         self.constraints.require(formula);
+    }
+
+    /// The read has another result without the write; or, where that is the last one of its
+    /// transaction, without all of that: it may repeat what an earlier one did.
+    fn reads_from(&mut self, edge: &Edge) -> Formula {
+        let view = self.view_at(edge.to);
+        let writes = self.writes_of(edge.from, edge.table);
+        if writes.is_empty() || !writes.iter().all(|write| view.contains(write)) {
+            return Constraints::FALSE;
+        }
+        let own = |at: &usize| {
+            let write = &self.writes[*at];
+            let here = edge.table.is_none_or(|table| write.table == table);
+            here && write.point.instance == edge.from.instance
+        };
+        let mut left_out = vec![writes.clone()];
+        let all: Vec<usize> = view.iter().copied().filter(own).collect();
+        if all.len() > writes.len() && all.iter().max() == writes.iter().max() {
+            left_out.push(all);
+        }
+        let mut any = Vec::new();
+        for left_out in left_out {
+            let stays = |write: &usize| !left_out.contains(write);
+            let without: Vec<usize> = view.iter().copied().filter(stays).collect();
+            any.push(self.results_differ(edge.to, &Rc::new(without), &view));
+        }
+        self.constraints.or(any)
     }
 
     fn view_at(&self, point: Point) -> View {

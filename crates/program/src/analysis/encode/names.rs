@@ -1,7 +1,7 @@
 //! Arguments, and the rows that statements call by their keys.
 
 use super::super::candidate::Candidate;
-use super::super::constraint::{Constraints, Linear};
+use super::super::constraint::{Constraints, Formula, Linear};
 use super::{Encoder, Name, Symbol};
 use crate::access::{Binding, Reach};
 use crate::expr::{Condition, Expr, Row, Value};
@@ -112,6 +112,28 @@ impl<'a> Encoder<'a> {
         self.constraints.require(least);
         self.constraints.require(most);
         Symbol::List { size, items }
+    }
+
+    /// That two rows of a table are the same, for all that can be; then that a row is there. At most
+    /// so many.
+    pub(in super::super) fn meetings(&mut self, most: usize) -> Vec<Formula> {
+        let mut found = Vec::new();
+        for second in 0..self.names.len() {
+            for first in 0..second {
+                let (one, other) = (&self.names[first], &self.names[second]);
+                if one.table != other.table || one.key == other.key || found.len() >= most {
+                    continue;
+                }
+                let keys: Vec<(Linear, Linear)> =
+                    one.key.iter().cloned().zip(other.key.clone()).collect();
+                let equal = |(a, b): (Linear, Linear)| self.constraints.equal(&a, &b);
+                let equal: Vec<Formula> = keys.into_iter().map(equal).collect();
+                found.push(self.constraints.and(equal));
+            }
+        }
+        found.extend(self.names.iter().map(|name| name.present));
+        found.truncate(most);
+        found
     }
 
     /// Names the rows of all statements, before any is executed: a search goes over all.
