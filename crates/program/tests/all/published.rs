@@ -27,12 +27,12 @@ fn every_row_of_two_transactions_is_decided() {
     let rows = [
         ("seats-ported", 117, 202),
         ("tatp", 0, 1),
-        ("tpcc-ported", 62, 121),
+        ("tpcc-ported", 62, 123),
         ("smallbank-ported", 73, 147),
         ("voter-ported", 0, 0),
         ("voter", 1, 2),
         ("twitter-ported", 1, 2),
-        ("wikipedia-ported", 70, 183),
+        ("wikipedia-ported", 71, 184),
     ];
     let two = vec![EdgeKind::WriteRead, EdgeKind::ReadWrite];
     let three = [two.clone(), vec![EdgeKind::WriteWrite]].concat();
