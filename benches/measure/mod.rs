@@ -84,9 +84,14 @@ pub struct Cost {
 
 /// Runs a command to its end, its output thrown away.
 pub fn run(program: &str, arguments: &[String]) -> Result<Cost, Failure> {
+    run_into(program, arguments, Stdio::null())
+}
+
+/// Runs a command to its end.
+pub fn run_into(program: &str, arguments: &[String], output: Stdio) -> Result<Cost, Failure> {
     let mut child = Command::new(program)
         .args(arguments)
-        .stdout(Stdio::null())
+        .stdout(output)
         .stderr(Stdio::null())
         .spawn()
         .map_err(|error| format!("{program}: {error}"))?;
