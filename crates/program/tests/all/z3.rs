@@ -113,19 +113,20 @@ fn read(name: &str) -> Program {
 /// Up to length 3 the first candidates, up to length 4 some of all that fit into a short time.
 #[test]
 fn z3_decides_the_same_on_every_benchmark() {
+    // Of every so many candidates of length 4 one: some programs have few.
     let names = [
-        "seats-ported",
-        "smallbank-ported",
-        "tatp",
-        "tpcc-ported",
-        "twitter-ported",
-        "voter-ported",
-        "wikipedia-ported",
+        ("seats-ported", 7),
+        ("smallbank-ported", 7),
+        ("tatp", 1),
+        ("tpcc-ported", 7),
+        ("twitter-ported", 1),
+        ("voter", 1),
+        ("wikipedia-ported", 7),
     ];
     let mut total = 0;
-    for name in names {
+    for (name, every) in names {
         let program = read(name);
-        for (length, most, each) in [(3, 40, 1), (4, 25, 7)] {
+        for (length, most, each) in [(3, 40, 1), (4, 25, every)] {
             let mut candidates = Candidates::new(&program, most, each);
             let options = Options {
                 levels: vec![StoreLevel::Eventual],
