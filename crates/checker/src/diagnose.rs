@@ -6,21 +6,24 @@
 //! one (the reader saw an overwritten version), otherwise only the forced edges together contradict
 //! each other. A reader that read another key from `t2` directly saw a part of `t2`'s writes.
 //!
-//! Steps: the cycles of so ∪ wr (cyclic causality); all forced edges of the rule; the components of
-//! the whole; the edges inside them are the instances; one walk of clocks tells which `t1` happen
-//! before `t2`; breadth-first search finds the smallest cycle among a bounded number of instances.
+//! Steps: the cycles of so ∪ wr (cyclic causality); the forced edges of the rule where cycles can be
+//! (`windows`); the components of the whole; the edges inside them are the instances; one walk of
+//! clocks tells which `t1` happen before `t2`; breadth-first search finds the smallest cycle among a
+//! bounded number of instances.
 //!
-//! Cost: as `saturate`, plus one search for each instance tried.
+//! Cost: as `saturate` for what lies around the contradictions, a few linear walks, and one search
+//! for each instance tried.
 
 use crate::Budget;
 use crate::budget::Limit;
 use crate::clocks;
 use crate::graph::{Components, Graph};
-use crate::observe::Observed;
+use crate::observe::{Link, Observed};
 use crate::order::{Forced, ForcedEdges, StaleRead};
 use crate::rounds::Contradictions;
 use crate::rule::Rule;
 use crate::saturate::{self, Wanted};
+use crate::windows::{Stale, Windows};
 use crate::witness::Witnesses;
 use history::{Anomaly, AnomalyKind, TxnId};
 use rustc_hash::FxHashSet;
@@ -28,6 +31,9 @@ use std::collections::BTreeMap;
 
 /// Instances kept in memory; those beyond are not counted.
 const INSTANCES_MAX: usize = 4 << 20;
+
+/// Forced edges kept in memory. Where there are more, some instances are not seen.
+const EDGES_MAX: usize = 8 << 20;
 
 /// Everything that contradicts a rule, as anomalies with evidence.
 pub fn diagnose(
@@ -45,10 +51,12 @@ pub fn diagnose(
     }
     .components();
     let known = crate::rounds::known_edges(observed);
+    let stale = found.order.as_ref().map(|order| Stale::of(observed, order));
     let search = Diagnosis {
         observed,
         rule,
         base: &base,
+        stale: stale.as_ref(),
         budget,
     };
     let all = search.forced_edges(&known, &found)?;
@@ -96,6 +104,8 @@ struct Diagnosis<'a> {
     rule: Rule,
     /// The components of so ∪ wr.
     base: &'a Components,
+    /// The reads that are stale in the last order, if there was one.
+    stale: Option<&'a Stale>,
     budget: &'a Budget<'a>,
 }
 
@@ -105,20 +115,49 @@ impl Diagnosis<'_> {
         saturate::is_possible(self.observed, self.rule)
     }
 
-    /// Known version orders and all forced edges, each once.
+    /// Known version orders and the forced edges that cycles can consist of, each once.
     fn forced_edges(&self, known: &[Forced], found: &Contradictions) -> Result<ForcedEdges, Limit> {
-        let mut edges = known.to_vec();
-        if self.saturates() {
-            let mut seen: FxHashSet<(u32, u32)> = FxHashSet::default();
-            self.saturate(Wanted::Forced, &mut |edge| {
-                if edge.to != TxnId::INITIAL.0 && seen.insert((edge.to, edge.from)) {
-                    edges.push(edge);
-                }
-            })?;
-        } else {
-            edges.extend(found.forced.iter().copied());
+        let mut edges = Edges::of(known);
+        match (&found.order, self.stale) {
+            _ if !self.saturates() => {}
+            (Some(order), Some(stale)) => self.edges_in_windows(order, stale, &mut edges)?,
+            _ => self.saturate(Wanted::ALL, &mut |edge| edges.add(edge))?,
         }
-        Ok(ForcedEdges::new(edges))
+        if !self.saturates() || edges.kept.len() >= EDGES_MAX {
+            // These contradict each other, whatever else there is.
+            edges.kept.extend(found.forced.iter().copied());
+        }
+        Ok(ForcedEdges::new(edges.kept))
+    }
+
+    /// The forced edges that cycles can consist of, by an order and its stale reads.
+    fn edges_in_windows(
+        &self,
+        order: &[u32],
+        stale: &Stale,
+        edges: &mut Edges,
+    ) -> Result<(), Limit> {
+        let is_stale = |op: u32| stale.has(op);
+        let of_stale = Wanted {
+            reads: &is_stale,
+            on_cycles: None,
+        };
+        self.saturate(of_stale, &mut |edge| edges.add(edge))?;
+        let windows = Windows::new(self.observed, order, &edges.kept);
+        let links = &self.observed.links;
+        let reads_window = |op: u32| {
+            let link = links[op as usize];
+            Link::is_txn(link) && windows.has(link) && !stale.has(op)
+        };
+        let of_windows = Wanted {
+            reads: &reads_window,
+            on_cycles: None,
+        };
+        self.saturate(of_windows, &mut |edge| {
+            if windows.same(edge.from, edge.to) {
+                edges.add(edge);
+            }
+        })
     }
 
     /// The forced edges on cycles, with all reads that force them.
@@ -133,9 +172,15 @@ impl Diagnosis<'_> {
             components,
         };
         if self.saturates() {
-            self.saturate(Wanted::OnCycles(components), &mut |edge| {
-                instances.add(edge)
-            })?;
+            let may_contradict = |op: u32| {
+                let is_initial = self.observed.links[op as usize] == Link::INITIAL;
+                !is_initial || self.stale.is_none_or(|stale| stale.has(op))
+            };
+            let wanted = Wanted {
+                reads: &may_contradict,
+                on_cycles: Some(components),
+            };
+            self.saturate(wanted, &mut |edge| instances.add(edge))?;
         } else {
             instances.initial = found.initial;
             found.forced.iter().for_each(|&edge| instances.add(edge));
@@ -151,6 +196,7 @@ impl Diagnosis<'_> {
             rule,
             base,
             budget,
+            ..
         } = *self;
         saturate::edges_of_rule(observed, rule, base, budget, wanted, found)
     }
@@ -209,6 +255,32 @@ fn kind_of(rule: Rule, edge: &Forced, plain: bool) -> AnomalyKind {
         (Rule::ReadAtomic | Rule::Causal, true, false) => FracturedReadConflict,
         (_, _, true) => CausalityViolation,
         (_, _, false) => ConflictingOrder,
+    }
+}
+
+/// Forced edges, each once.
+struct Edges {
+    kept: Vec<Forced>,
+    seen: FxHashSet<(u32, u32)>,
+}
+
+impl Edges {
+    /// Begins with version orders that are known.
+    fn of(known: &[Forced]) -> Edges {
+        Edges {
+            kept: known.to_vec(),
+            seen: FxHashSet::default(),
+        }
+    }
+
+    fn add(&mut self, edge: Forced) {
+        let is_new = edge.to != TxnId::INITIAL.0
+            && edge.reader != Forced::KNOWN
+            && self.kept.len() < EDGES_MAX
+            && self.seen.insert((edge.to, edge.from));
+        if is_new {
+            self.kept.push(edge);
+        }
     }
 }
 

@@ -8,7 +8,8 @@
 use crate::observe::{Link, Observed};
 use crate::order::ForcedEdges;
 use history::TxnId;
-use std::collections::{HashMap, VecDeque};
+use rustc_hash::FxHashMap;
+use std::collections::VecDeque;
 
 /// A step of a path: how `to` is preceded by `from`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -156,7 +157,7 @@ impl Graph<'_> {
         plain: bool,
         limit: &mut u64,
     ) -> Option<Vec<Step>> {
-        let mut reached: HashMap<State, Reached> = HashMap::new();
+        let mut reached: FxHashMap<State, Reached> = FxHashMap::default();
         let mut queue = VecDeque::new();
         let start = State {
             txn: to,
@@ -245,7 +246,7 @@ fn close(found: &mut Components, stack: &mut Vec<u32>, root: u32) {
     found.sizes.push(size);
 }
 
-fn path_from(mut state: State, end: State, reached: &HashMap<State, Reached>) -> Vec<Step> {
+fn path_from(mut state: State, end: State, reached: &FxHashMap<State, Reached>) -> Vec<Step> {
     let mut path: Vec<Step> = Vec::new();
     loop {
         let Reached { step, towards, .. } = reached[&state];

@@ -34,6 +34,7 @@ mod stale;
 mod stamped;
 mod strong;
 mod visible;
+mod windows;
 mod witness;
 mod writers;
 

@@ -39,6 +39,8 @@ pub struct Contradictions {
     pub initial: Vec<(StaleRead, u32)>,
     /// Reads of which not all that contradicts them may have been found: to be asked about again.
     pub open: Vec<StaleRead>,
+    /// The last order along so ∪ wr ∪ known versions, if there is one.
+    pub order: Option<Vec<u32>>,
 }
 
 /// Known version orders as forced edges.
@@ -90,6 +92,7 @@ pub fn decide(
         if !more.initial.is_empty() {
             found.initial = more.initial;
             found.forced.extend(more.forced);
+            found.order = Some(order.into_owned());
             return Ok(Decision::Violated(found));
         }
         let contradicts = |edge: &Forced| place[edge.from as usize] > place[edge.to as usize];
@@ -98,12 +101,14 @@ pub fn decide(
         }
         found.forced.extend(more.forced);
         let Repaired::Order { order: next, moved } = repair(observed, &order, &found.forced) else {
+            found.order = Some(order.into_owned());
             return Ok(Decision::Violated(found));
         };
         place = places(observed, &next);
         stale = Cow::Owned(reads_from(observed, &moved, &more.open, &place));
         order = Cow::Owned(next);
     }
+    found.order = Some(order.into_owned());
     all_at_once(observed, rule, found, budget)
 }
 

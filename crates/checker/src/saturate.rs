@@ -20,8 +20,8 @@ use crate::order::{Forced, ForcedEdges};
 use crate::rule::Rule;
 use crate::stamped::StampedMap;
 use crate::visible::Visible;
-use crate::writers::Writers;
-use history::{SessionId, TxnId};
+use crate::writers::{BySession, Writers};
+use history::TxnId;
 use rustc_hash::FxHashMap;
 
 /// A forced edge as it is found: `to` may be [`Link::INITIAL`].
@@ -47,7 +47,7 @@ pub fn forced_edges(
     found: &mut Found<'_>,
 ) -> Result<(), Limit> {
     if rule != Rule::Causal {
-        direct_edges(observed, rule, found);
+        direct_edges(observed, rule, &|_| true, found);
         if rule == Rule::ReadAtomic {
             session_edges(observed, found);
         }
@@ -60,7 +60,7 @@ pub fn forced_edges(
         base: true,
     }
     .components();
-    edges_of_rule(observed, rule, &base, budget, Wanted::Forced, found)
+    edges_of_rule(observed, rule, &base, budget, Wanted::ALL, found)
 }
 
 /// Calls `found` for the wanted forced edges of a rule; `base` are the components of so ∪ wr.
@@ -72,10 +72,15 @@ pub fn edges_of_rule(
     wanted: Wanted<'_>,
     found: &mut Found<'_>,
 ) -> Result<(), Limit> {
-    direct_edges(observed, rule, found);
+    let asked = |op: u32| wanted.asks(op, observed.links[op as usize]);
+    direct_edges(observed, rule, &asked, found);
     budget.check("forced edges")?;
     if rule == Rule::ReadAtomic {
-        session_edges(observed, found);
+        session_edges(observed, &mut |edge| {
+            if asked(edge.read) {
+                found(edge);
+            }
+        });
     }
     if rule == Rule::Causal {
         causal_edges(observed, base, budget, wanted, found)?;
@@ -83,15 +88,18 @@ pub fn edges_of_rule(
     Ok(())
 }
 
-/// Calls `found` for every forced edge of a rule that reads give directly.
-fn direct_edges(observed: &Observed<'_>, rule: Rule, found: &mut Found<'_>) {
+/// Calls `found` for every forced edge of a rule that the reads asked about give directly.
+fn direct_edges(
+    observed: &Observed<'_>,
+    rule: Rule,
+    asked: &dyn Fn(u32) -> bool,
+    found: &mut Found<'_>,
+) {
     let mut direct = DirectEdges::new(observed, rule);
-    for reader in observed
-        .history
-        .txn_ids()
-        .filter(|txn| observed.taken[txn.index()])
-    {
-        direct.reader(reader, found);
+    let history = observed.history;
+    for reader in history.txn_ids().filter(|txn| observed.taken[txn.index()]) {
+        let ops = history.op_range(reader).filter(|&op| asked(op as u32));
+        direct.of_reads(reader, ops, &|_| true, found);
     }
 }
 
@@ -116,12 +124,6 @@ impl<'a> DirectEdges<'a> {
             visible: Visible::new(observed, rule),
             large: FxHashMap::default(),
         }
-    }
-
-    /// Calls `found` for the edges of a reader.
-    pub fn reader(&mut self, reader: TxnId, found: &mut Found<'_>) {
-        let all = self.observed.history.op_range(reader);
-        self.of_reads(reader, all, &|_| true, found);
     }
 
     /// Calls `found` for the edges that some operations of a reader force, from those writers that
@@ -197,58 +199,63 @@ fn causal_edges(
     found: &mut Found<'_>,
 ) -> Result<(), Limit> {
     let history = observed.history;
-    let all_keys = history.ops().keys.iter().map(|key| key.0);
-    let read_keys = all_keys
-        .zip(&observed.links)
-        .filter_map(|(key, &link)| (Link::is_txn(link) || link == Link::INITIAL).then_some(key));
+    let asked = |op: usize| wanted.asks(op as u32, observed.links[op]);
+    let all_keys = history.ops().keys.iter().enumerate();
+    let read_keys = all_keys.filter_map(|(op, key)| asked(op).then_some(key.0));
     let writers = Writers::of_keys(observed, read_keys, None);
-    let mut visible = Visible::new(observed, Rule::ReadAtomic);
+    let mut search = CausalEdges {
+        observed,
+        writers: writers.by_session(observed),
+        visible: Visible::new(observed, Rule::ReadAtomic),
+        on_cycles: wanted.on_cycles,
+    };
     clocks::walk(
         observed,
         &base.order,
         Some(base),
         budget,
         |txn, row, rows| {
-            visible.begin(txn);
-            for op in history.op_range(TxnId(txn)) {
-                let link = observed.links[op];
-                if !Link::is_txn(link) && link != Link::INITIAL {
-                    continue;
-                }
-                if wanted.version(link) {
-                    let read = Read {
-                        txn,
-                        op: op as u32,
-                        link,
-                        row,
-                    };
-                    causal_edges_of(observed, &writers, &visible, &read, (wanted, rows), found);
-                }
+            for op in history.op_range(TxnId(txn)).filter(|&op| asked(op)) {
+                let read = Read {
+                    txn,
+                    op: op as u32,
+                    link: observed.links[op],
+                    row,
+                };
+                search.edges_of(&read, rows, found);
             }
         },
     )
 }
 
-/// Which of the edges by happens-before are wanted.
+/// Which edges are wanted.
 #[derive(Clone, Copy)]
-pub enum Wanted<'a> {
-    /// Those that are not implied: for each read and session the last writer, unless it happens
-    /// before the version read anyway.
-    Forced,
-    /// Those on cycles, for which these are the components: for each read and session the last
-    /// and the first writer on a cycle with the version read. (What happens before a writer
-    /// happens before all later ones of its session, so these two show both kinds of cycle.)
-    OnCycles(&'a Components),
+pub struct Wanted<'a> {
+    /// Of which reads.
+    pub reads: &'a dyn Fn(u32) -> bool,
+    /// Nothing: those that are not implied, for each read and session the last writer, unless it
+    /// happens before the version read anyway. Or components: those on cycles, for each read and
+    /// session the last and the first writer on a cycle with the version read. (What happens before
+    /// a writer happens before all later ones of its session, so these two show both kinds of
+    /// cycle.)
+    pub on_cycles: Option<&'a Components>,
 }
 
 impl Wanted<'_> {
-    fn version(self, version: u32) -> bool {
-        match self {
-            Wanted::Forced => true,
-            Wanted::OnCycles(found) => {
-                version == Link::INITIAL || found.sizes[found.of[version as usize] as usize] > 1
-            }
-        }
+    /// All that are not implied.
+    pub const ALL: Wanted<'static> = Wanted {
+        reads: &|_| true,
+        on_cycles: None,
+    };
+
+    /// Whether edges of an operation with this link are wanted.
+    fn asks(&self, op: u32, link: u32) -> bool {
+        let may_be = match (Link::is_txn(link), self.on_cycles) {
+            (true, Some(found)) => found.sizes[found.of[link as usize] as usize] > 1,
+            (true, None) => true,
+            (false, _) => link == Link::INITIAL,
+        };
+        may_be && (self.reads)(op)
     }
 }
 
@@ -259,70 +266,67 @@ struct Read<'a> {
     row: &'a [u32],
 }
 
-fn causal_edges_of(
-    observed: &Observed<'_>,
-    writers: &Writers,
-    visible: &Visible<'_>,
-    read: &Read<'_>,
-    (wanted, rows): (Wanted<'_>, &Rows<'_>),
-    found: &mut Found<'_>,
-) {
-    let history = observed.history;
-    let key = history.ops().keys[read.op as usize].0;
-    let is_direct = |txn: u32| visible.read_of_other_key(txn, key).is_some();
-    let mut rest = writers.by_number(key);
-    while let Some(&first) = rest.first() {
-        let session = history.session_of(TxnId(first));
-        let len = rest.partition_point(|&txn| txn < history.session_txns(session).end);
-        let (mine, others) = rest.split_at(len);
-        rest = others;
-        let seen = &mine[..mine.partition_point(|&txn| txn < read.row[session.index()])];
-        // The reader itself is no other writer; in its own component it may not be the last.
-        let other = |&&txn: &&u32| txn != read.txn;
-        let mut report = |from: u32| {
-            let direct = is_direct(from);
-            let (to, reader) = (read.link, read.txn);
-            found(Forced {
-                to,
-                from,
-                read: read.op,
-                reader,
-                direct,
-            });
-        };
-        match wanted {
-            Wanted::OnCycles(components) if read.link != Link::INITIAL => {
-                // What the reader read from directly comes from `direct_edges`.
-                let counts = |txn: &&u32| **txn != read.link && other(txn) && !is_direct(**txn);
-                let on_cycle = |txn: u32| components.same(txn, read.link);
-                let last = seen
-                    .iter()
-                    .rfind(counts)
-                    .copied()
-                    .filter(|&txn| on_cycle(txn));
-                let Some(last) = last else { continue };
-                report(last);
-                let until = &seen[..seen.partition_point(|&txn| txn < last)];
-                // Those on the cycle are neighbours: session order connects the ones in between.
-                let from = until.partition_point(|&txn| !on_cycle(txn));
-                until[from..].iter().find(counts).copied().map(report);
-            }
-            _ => {
-                let last = seen.iter().rfind(other).copied();
-                let last = last.filter(|&txn| txn != read.link);
-                last.filter(|&txn| !covers(rows, read.link, session, txn))
-                    .map(report);
-            }
-        }
-    }
+/// The search for edges by happens-before.
+struct CausalEdges<'a> {
+    observed: &'a Observed<'a>,
+    writers: BySession<'a>,
+    visible: Visible<'a>,
+    on_cycles: Option<&'a Components>,
 }
 
-/// Whether `t2` happens before the version read, by the row that is kept for its readers.
-fn covers(rows: &Rows<'_>, version: u32, session: SessionId, t2: u32) -> bool {
-    Link::is_txn(version)
-        && rows
-            .kept(version)
-            .is_some_and(|row| row[session.index()] > t2)
+impl CausalEdges<'_> {
+    fn edges_of(&mut self, read: &Read<'_>, rows: &Rows<'_>, found: &mut Found<'_>) {
+        let key = self.observed.history.ops().keys[read.op as usize].0;
+        self.visible.turn_to(read.txn);
+        let visible = &self.visible;
+        let is_direct = |txn: u32| visible.read_of_other_key(txn, key).is_some();
+        let mut report = |from: u32| {
+            found(Forced {
+                to: read.link,
+                from,
+                read: read.op,
+                reader: read.txn,
+                direct: is_direct(from),
+            });
+        };
+        // The reader itself is no other writer; in its own component it may not be the last.
+        let other = |&&txn: &&u32| txn != read.txn;
+        // What happens before the version read, by the row that is kept for its readers.
+        let before = match Link::is_txn(read.link) {
+            true => rows.kept(read.link),
+            false => None,
+        };
+        for (session, mine) in self.writers.of(key) {
+            let limit = read.row[session];
+            if mine[0] >= limit {
+                continue;
+            }
+            let Some(components) = self.on_cycles.filter(|_| read.link != Link::INITIAL) else {
+                let known = before.map_or(0, |row| row[session]);
+                if known >= limit {
+                    continue;
+                }
+                let seen = &mine[..mine.partition_point(|&txn| txn < limit)];
+                let last = seen.iter().rfind(other).copied();
+                last.filter(|&txn| txn != read.link && txn >= known)
+                    .map(&mut report);
+                continue;
+            };
+            let seen = &mine[..mine.partition_point(|&txn| txn < limit)];
+            // What the reader read from directly comes from `direct_edges`.
+            let counts = |txn: &&u32| **txn != read.link && other(txn) && !is_direct(**txn);
+            let on_cycle = |txn: u32| components.same(txn, read.link);
+            let last = seen.iter().rfind(counts).copied();
+            let Some(last) = last.filter(|&txn| on_cycle(txn)) else {
+                continue;
+            };
+            report(last);
+            let until = &seen[..seen.partition_point(|&txn| txn < last)];
+            // Those on the cycle are neighbours: session order connects the ones in between.
+            let from = until.partition_point(|&txn| !on_cycle(txn));
+            until[from..].iter().find(counts).copied().map(&mut report);
+        }
+    }
 }
 
 /// The external reads of one transaction, by key.

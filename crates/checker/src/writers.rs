@@ -4,7 +4,7 @@
 //! Cost: one scan of the writes, and a sort of the places of each key.
 
 use crate::observe::Observed;
-use history::KeyId;
+use history::{KeyId, TxnId};
 use rustc_hash::FxHashMap;
 
 /// The writers of some keys.
@@ -150,6 +150,29 @@ impl Writers {
         &self.by_number[self.range(key)]
     }
 
+    /// The writers of every key, session by session.
+    pub fn by_session(&self, observed: &Observed<'_>) -> BySession<'_> {
+        let history = observed.history;
+        let mut found = BySession {
+            writers: self,
+            starts: Vec::with_capacity(self.starts.len()),
+            groups: Vec::new(),
+        };
+        for slot in self.starts.windows(2) {
+            found.starts.push(found.groups.len() as u32);
+            let mut at = slot[0];
+            while at < slot[1] {
+                let rest = &self.by_number[at as usize..slot[1] as usize];
+                let session = history.session_of(TxnId(rest[0]));
+                let end = history.session_txns(session).end;
+                at += rest.partition_point(|&txn| txn < end) as u32;
+                found.groups.push((session.0, at));
+            }
+        }
+        found.starts.push(found.groups.len() as u32);
+        found
+    }
+
     /// The writers of a key strictly between two places of the order.
     pub fn between(&self, key: u32, after: Option<u32>, before: u32) -> &[u32] {
         let range = self.range(key);
@@ -170,6 +193,32 @@ impl Writers {
             .last()
             .copied()
             .filter(|&txn| txn >= session_start)
+    }
+}
+
+/// The writers of every key, session by session.
+pub struct BySession<'a> {
+    writers: &'a Writers,
+    /// By slot, where its groups begin.
+    starts: Vec<u32>,
+    /// The session of each group, and where it ends.
+    groups: Vec<(u32, u32)>,
+}
+
+impl BySession<'_> {
+    /// The writers of a key: each session that has any, with them.
+    pub fn of(&self, key: u32) -> impl Iterator<Item = (usize, &[u32])> {
+        let range = self.writers.range(key);
+        let groups = match self.writers.slots.get(key) {
+            Some(slot) => self.starts[slot] as usize..self.starts[slot + 1] as usize,
+            None => 0..0,
+        };
+        let mut start = range.start;
+        self.groups[groups].iter().map(move |&(session, end)| {
+            let mine = &self.writers.by_number[start..end as usize];
+            start = end as usize;
+            (session as usize, mine)
+        })
     }
 }
 

@@ -17,6 +17,8 @@
 use super::shape::Shape;
 use super::timeline::Timeline;
 use super::versions::{ReaderCounts, Writes};
+use crate::Budget;
+use crate::budget::Limit;
 use crate::observe::{Link, Observed};
 use history::TxnId;
 use rustc_hash::FxHashMap;
@@ -48,15 +50,23 @@ pub struct Guess {
     pub complete: bool,
 }
 
+/// How many transactions are tried before the budget is asked again.
+const TRIED_BETWEEN: u32 = 1 << 16;
+
 /// Runs the transactions again; see the module's text.
-pub fn guess(observed: &Observed<'_>, shape: Shape, timeline: Option<&Timeline>) -> Guess {
+pub fn guess(
+    observed: &Observed<'_>,
+    shape: Shape,
+    timeline: Option<&Timeline>,
+    budget: &Budget<'_>,
+) -> Result<Guess, Limit> {
     let mut replay = Replay::new(observed, shape, timeline);
-    replay.run();
+    replay.run(budget)?;
     let taken_count = observed.taken.iter().filter(|&&taken| taken).count();
-    Guess {
+    Ok(Guess {
         complete: replay.events.len() == shape.events(taken_count),
         events: replay.events,
-    }
+    })
 }
 
 struct Replay<'a> {
@@ -143,9 +153,14 @@ impl<'a> Replay<'a> {
         }
     }
 
-    fn run(&mut self) {
+    fn run(&mut self, budget: &Budget<'_>) -> Result<(), Limit> {
+        let mut tried = 0u32;
         loop {
             while let Some(lane) = self.queue.pop_front() {
+                tried = tried.wrapping_add(1);
+                if tried % TRIED_BETWEEN == 0 {
+                    budget.check("guess")?;
+                }
                 let Some(txn) = self.next_of(lane) else {
                     continue;
                 };
@@ -162,7 +177,7 @@ impl<'a> Replay<'a> {
                 }
             }
             if !self.break_deadlock() {
-                return;
+                return Ok(());
             }
         }
     }

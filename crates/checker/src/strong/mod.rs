@@ -92,8 +92,7 @@ pub fn guess_order(
     let started = Instant::now();
     (budget.progress)("guessing an order");
     let timeline = Timeline::new(observed).filter(|_| shape.real_time);
-    let first = guess::guess(observed, shape, timeline.as_ref());
-    budget.check("guess")?;
+    let first = guess::guess(observed, shape, timeline.as_ref(), budget)?;
     let mut effort = Effort::default();
     let mut order = None;
     if first.complete && observed.known.is_empty() {
@@ -146,7 +145,7 @@ pub fn decide(
     let started = Instant::now();
     let timeline = Timeline::new(observed).filter(|_| shape.real_time);
     let first = if strategy.guess {
-        guess::guess(observed, shape, timeline.as_ref()).events
+        guess::guess(observed, shape, timeline.as_ref(), budget)?.events
     } else {
         Vec::new()
     };
