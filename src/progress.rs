@@ -17,7 +17,12 @@ struct State {
     bytes_done: AtomicU64,
     bytes_total: AtomicU64,
     finished: AtomicBool,
+    /// Whoever else wants to know how many bytes are read.
+    told: Option<Told>,
 }
+
+/// Told how many bytes of how many are read.
+pub type Told = Arc<dyn Fn(u64, u64) + Send + Sync>;
 
 impl State {
     fn current_stage(&self) -> String {
@@ -76,6 +81,18 @@ impl Progress {
         }
     }
 
+    /// Tells somebody else how many bytes are read, and prints nothing.
+    pub fn told(told: Told) -> Progress {
+        let state = State {
+            told: Some(told),
+            ..State::default()
+        };
+        Progress {
+            state: Arc::new(state),
+            printer: Mutex::new(None),
+        }
+    }
+
     /// What there is to tell to programs about the stage that runs now.
     pub fn numbers(&self, numbers: Map<String, Value>) {
         if let Ok(mut known) = self.state.numbers.lock() {
@@ -100,6 +117,9 @@ impl Progress {
     pub fn bytes(&self, done: u64, total: u64) {
         self.state.bytes_done.store(done, Ordering::Relaxed);
         self.state.bytes_total.store(total, Ordering::Relaxed);
+        if let Some(told) = &self.state.told {
+            told(done, total);
+        }
     }
 
     /// Nothing more is printed from now on, and the line is gone.

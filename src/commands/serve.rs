@@ -12,7 +12,7 @@ use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
-use web::{Config, Server};
+use web::{Config, Server, Tell};
 
 /// Serves until it is interrupted.
 pub fn run(args: &ServeArgs) -> Result<Exit, Failure> {
@@ -73,10 +73,10 @@ fn address(text: &str) -> Result<(SocketAddr, Option<String>), Failure> {
 }
 
 /// Reads a history as `check` does: mapped, of any format.
-fn load(path: &Path) -> Result<Loaded, String> {
+fn load(path: &Path, tell: Tell) -> Result<Loaded, String> {
     let name = path.to_str().ok_or("the name of the file is no text")?;
     let limits = Limits::new(None, None);
-    input::load(name, None, &limits, &Progress::silent()).map_err(|error| match error {
+    input::load(name, None, &limits, &Progress::told(tell)).map_err(|error| match error {
         LoadError::Failure(failure) => failure.0,
         LoadError::Limit(limit) => limit,
     })

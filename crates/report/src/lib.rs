@@ -26,5 +26,5 @@ pub use lanes::{Fault, Lanes, Surroundings};
 pub use lattice::{Answer, Lattice};
 pub use page::{AnomalyView, Context, Details, Page, Reproduce, Section, Tone};
 pub use picture::{Picture, Shown, TextStyle};
-pub use recording::Recording;
+pub use recording::{Recording, RecordingIndex};
 pub use story::Story;

@@ -24,7 +24,7 @@ mod summary;
 mod uploads;
 mod views;
 
-pub use browse::Loader;
+pub use browse::{Loader, Tell};
 pub use guard::draw_token;
 pub use http::HttpLimits;
 

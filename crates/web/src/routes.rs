@@ -55,6 +55,7 @@ impl App {
             "/api/anomaly" => self.anomaly(query)?,
             "/api/export" => return self.export(query),
             "/api/history" => overview(&*self.history(query)?),
+            "/api/opening" => self.opening(query)?,
             "/api/transactions" => self.transactions(query)?,
             "/api/transaction" => {
                 let name = query.need("txn").map_err(bad)?;
@@ -133,6 +134,13 @@ impl App {
         self.histories
             .open(&file)
             .map_err(|why| bad(self.hide_root(&why)))
+    }
+
+    /// How far the reading of a history is, or null if nobody reads it.
+    fn opening(&self, query: &Query) -> Result<Value, Refused> {
+        let name = query.need("path").map_err(bad)?;
+        let path = self.folder.find(name).map_err(missing)?;
+        Ok(json!(self.histories.opening(&history_file(&path))))
     }
 
     fn result(&self, query: &Query) -> Result<Value, Refused> {

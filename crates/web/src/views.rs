@@ -103,7 +103,7 @@ impl View {
         let node = |txn: TxnId| recording.node(txn);
         let around = Surroundings {
             node: &node,
-            faults: &opened.faults,
+            faults: opened.faults(),
             nanoseconds: history.has_intervals(),
         };
         let recorded = boxes.filter_map(|txn| {
@@ -142,6 +142,11 @@ impl View {
             "recorded": recorded.collect::<Vec<Value>>(),
             "what": entry.map(|entry| entry.what),
             "example": entry.map(|entry| entry.example.text()),
+            "wrong": entry.map(|entry| entry.wrong),
+            "prevented": entry.map_or(Vec::new(), |entry| {
+                let settings = entry.remedy.settings().iter();
+                settings.map(|one| json!({"engine": one.engine, "how": one.text})).collect()
+            }),
         })
     }
 

@@ -24,7 +24,7 @@ async function show() {
     if (link.dataset.nav === name) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
   }
-  const waiting = setTimeout(() => { if (turn === shown) fill(main, el("p", { class: "dim loading" }, "Reading …")); }, 250);
+  const waiting = setTimeout(() => { if (turn === shown) wait(main, parameters.path); }, 250);
   try {
     const view = views[name];
     if (!view) throw new Error("There is no such page.");
@@ -43,6 +43,22 @@ async function show() {
   }
   main.dataset.ready = String(turn);
   if (turn > 1) { main.focus({ preventScroll: true }); scrollTo(0, 0); }
+}
+
+/** Shows that something is being read, and how far that is, until something else is shown. */
+async function wait(main, path) {
+  const text = el("p", { class: "dim loading", role: "status" }, "Reading …");
+  const bar = el("progress", { "aria-label": "Progress", hidden: true });
+  fill(main, text, bar);
+  while (path && text.isConnected) {
+    const now = await ask("/api/opening", { path }).catch(() => null);
+    if (now) {
+      text.textContent = `The history is opened for the first time: ${now.stage} … ${now.seconds.toFixed(0)} s`;
+      bar.hidden = false;
+      if (now.total) { bar.max = now.total; bar.value = now.done; } else bar.removeAttribute("value");
+    }
+    await new Promise((done) => setTimeout(done, 400));
+  }
 }
 
 function keys(event) {

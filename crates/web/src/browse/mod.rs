@@ -4,12 +4,14 @@ mod evidence;
 mod index;
 mod neighbours;
 mod opened;
+mod opening;
 mod table;
 
 pub(crate) use evidence::restore;
 pub(crate) use neighbours::transaction;
 pub use opened::Loader;
 pub(crate) use opened::{Histories, Opened, Stamp};
+pub use opening::Tell;
 pub(crate) use table::{Filter, overview, page};
 
 use history::{History, OpId};

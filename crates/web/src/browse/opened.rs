@@ -1,24 +1,26 @@
 //! The histories that are open: parsed once, the least used given up when there are too many.
 
 use super::index::Index;
+use super::opening::{Opening, Tell};
 use history::format::Loaded;
 use history::{History, TxnId};
-use report::{Fault, Recording};
+use report::{Fault, Recording, RecordingIndex};
 use serde_json::Value;
+use std::fs::File;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::SystemTime;
 
-/// Reads the history of a file.
-pub type Loader = Arc<dyn Fn(&Path) -> Result<Loaded, String> + Send + Sync>;
+/// Reads the history of a file, and tells how far it is: bytes read, and how many there are.
+pub type Loader = Arc<dyn Fn(&Path, Tell) -> Result<Loaded, String> + Send + Sync>;
 
 /// A history to walk through.
 pub(crate) struct Opened {
     pub loaded: Loaded,
     pub index: Index,
-    /// What was done to the servers, if it is a recording.
-    pub faults: Vec<Fault>,
+    /// Where the lines are, if it is a recording.
+    recorded: RecordingIndex,
     path: PathBuf,
     /// The history in numbers, once somebody asked.
     pub overview: OnceLock<Value>,
@@ -28,17 +30,30 @@ pub(crate) struct Opened {
 impl Opened {
     /// What the recording tells of these transactions, if it is one.
     pub fn recording(&self, txns: &[TxnId]) -> Recording {
-        recording(&self.path, &self.loaded.history, txns)
+        match File::open(&self.path) {
+            Ok(file) => self.recorded.read(file, &self.loaded.history, txns),
+            Err(_) => self.recorded.whole().clone(),
+        }
+    }
+
+    /// What was done to the servers.
+    pub fn faults(&self) -> &[Fault] {
+        &self.recorded.whole().faults
     }
 }
 
-fn recording(path: &Path, history: &History, txns: &[TxnId]) -> Recording {
+/// Finds the lines of a recording; what is none has none.
+fn recorded(path: &Path, history: &History, opening: &Opening) -> RecordingIndex {
     let is_recording = path.extension().is_some_and(|ending| ending == "jsonl");
-    match std::fs::File::open(path) {
+    let total = std::fs::metadata(path).map_or(0, |metadata| metadata.len());
+    match File::open(path) {
         Ok(file) if is_recording => {
-            Recording::read(BufReader::with_capacity(1 << 18, file), history, txns)
+            let lines = BufReader::with_capacity(1 << 18, file);
+            RecordingIndex::of(lines, history, &|done| {
+                opening.tell("finding its lines", done, total);
+            })
         }
-        _ => Recording::default(),
+        _ => RecordingIndex::default(),
     }
 }
 
@@ -48,6 +63,7 @@ struct Entry {
     path: PathBuf,
     stamp: Stamp,
     slot: Slot,
+    opening: Arc<Opening>,
     used: u64,
 }
 
@@ -94,33 +110,46 @@ impl Histories {
         if stamp.bytes > self.weight_max {
             return Err("too large to walk through here; 'isolde check' takes it".to_string());
         }
-        let slot = self.slot(path, stamp);
-        let opened = slot.get_or_init(|| self.read(path)).clone();
+        let (slot, opening) = self.slot(path, stamp);
+        let opened = slot.get_or_init(|| self.read(path, &opening)).clone();
         self.make_room(&slot);
         opened
     }
 
-    fn slot(&self, path: &Path, stamp: Stamp) -> Slot {
+    /// How far the reading of a file is, if it is being read.
+    pub fn opening(&self, path: &Path) -> Option<Value> {
+        let locked = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut entries = locked.0.iter();
+        let entry = entries.find(|entry| entry.path == path && entry.slot.get().is_none())?;
+        Some(entry.opening.json())
+    }
+
+    fn slot(&self, path: &Path, stamp: Stamp) -> (Slot, Arc<Opening>) {
         let mut locked = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
         let (entries, clock) = &mut *locked;
         *clock += 1;
         entries.retain(|entry| entry.path != path || entry.stamp == stamp);
         if let Some(entry) = entries.iter_mut().find(|entry| entry.path == path) {
             entry.used = *clock;
-            return Arc::clone(&entry.slot);
+            return (Arc::clone(&entry.slot), Arc::clone(&entry.opening));
         }
-        let slot = Slot::default();
+        let (slot, opening) = (Slot::default(), Arc::new(Opening::new()));
         entries.push(Entry {
             path: path.to_path_buf(),
             stamp,
             slot: Arc::clone(&slot),
+            opening: Arc::clone(&opening),
             used: *clock,
         });
-        slot
+        (slot, opening)
     }
 
-    fn read(&self, path: &Path) -> Result<Arc<Opened>, String> {
-        let loaded = (self.load)(path)?;
+    fn read(&self, path: &Path, opening: &Arc<Opening>) -> Result<Arc<Opened>, String> {
+        let tell: Tell = {
+            let opening = Arc::clone(opening);
+            Arc::new(move |done, total| opening.tell("reading", done, total))
+        };
+        let loaded = (self.load)(path, tell)?;
         let history = &loaded.history;
         let (ops, txns) = (history.op_count() as u64, history.txn_count() as u64);
         let elements = history.lists().element_count() as u64;
@@ -128,13 +157,15 @@ impl Histories {
         if weight > self.weight_max {
             return Err("too large to walk through here; 'isolde check' takes it".to_string());
         }
+        let recorded = recorded(path, history, opening);
+        opening.tell("sorting", 0, 0);
         Ok(Arc::new(Opened {
             index: Index::of(history),
-            faults: recording(path, history, &[]).faults,
+            weight: weight + recorded.bytes(),
+            recorded,
             path: path.to_path_buf(),
             overview: OnceLock::new(),
             loaded,
-            weight,
         }))
     }
 

@@ -177,7 +177,7 @@ fn count(opened: &Opened) -> Value {
         "last_start": last.map(|txn| times(opened, txn).0),
         "format": opened.loaded.format.name(),
         "notes": opened.loaded.notes,
-        "faults": opened.faults.len(),
+        "faults": opened.faults().len(),
     })
 }
 

@@ -2,7 +2,7 @@
 
 use crate::client::{get, post};
 use crate::jobs::wait;
-use crate::site::{self, SKEW_REPORT, Site};
+use crate::site::{self, SKEW, SKEW_REPORT, Site};
 use serde_json::Value;
 use std::fmt::Write;
 use std::time::Instant;
@@ -199,6 +199,28 @@ fn a_large_history_is_paged_and_sliced() {
         let target = format!("/api/transactions?path=large.jsonl{filter}");
         assert_eq!(get(site.address, &target).status, 404, "{filter}");
     }
+}
+
+#[test]
+fn whoever_waits_for_a_history_is_told_how_far_it_is() {
+    let site = site::start();
+    std::fs::write(site.served("slowly-read.jsonl"), SKEW).expect("a file");
+    let target = "/api/opening?path=slowly-read.jsonl";
+    assert_eq!(ask(&site, target), Value::Null, "nobody reads it yet");
+    let address = site.address;
+    let reader =
+        std::thread::spawn(move || get(address, "/api/history?path=slowly-read.jsonl").status);
+    let told = (0..100).find_map(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        Some(ask(&site, target)).filter(|told| told["done"] == 1)
+    });
+    let told = told.expect("it is being read");
+    assert_eq!(
+        (&told["stage"], &told["total"]),
+        (&"reading".into(), &2.into())
+    );
+    assert_eq!(reader.join().expect("an answer"), 200);
+    assert_eq!(ask(&site, target), Value::Null, "it is open");
 }
 
 #[test]

@@ -44,7 +44,11 @@ case "$1 $last" in
 esac
 "#;
 
-fn load(path: &Path) -> Result<Loaded, String> {
+fn load(path: &Path, tell: web::Tell) -> Result<Loaded, String> {
+    tell(1, 2);
+    if path.ends_with("slowly-read.jsonl") {
+        std::thread::sleep(std::time::Duration::from_secs(2));
+    }
     let bytes = std::fs::read(path).map_err(|error| error.to_string())?;
     let source = Source {
         name: "file",

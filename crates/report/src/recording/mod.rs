@@ -3,7 +3,12 @@
 //!
 //! A history keeps none of it, for that would cost memory for every transaction, and a report shows a
 //! handful. So the recording is read again, line by line, for the transactions that are shown. Cost:
-//! one pass; only lines of those, and of events, are parsed.
+//! one pass; only lines of those, and of events, are parsed. Whoever shows one handful after another
+//! remembers where the lines are ([`RecordingIndex`]).
+
+mod index;
+
+pub use index::RecordingIndex;
 
 use crate::escape::cut;
 use crate::lanes::Fault;
@@ -41,35 +46,41 @@ struct Note {
 impl Recording {
     /// Reads the lines of a recording, and keeps what they tell of these transactions. Lines that are
     /// not understood are passed over: that is for the reader of the history to complain about.
-    pub fn read(mut lines: impl BufRead, history: &History, txns: &[TxnId]) -> Recording {
+    pub fn read(lines: impl BufRead, history: &History, txns: &[TxnId]) -> Recording {
         let wanted = wanted(history, txns);
         let mut recording = Recording::default();
-        let mut line = Vec::new();
-        let (mut number, mut events) = (0, 0);
-        loop {
-            line.clear();
-            match (&mut lines).take(LINE_MAX).read_until(b'\n', &mut line) {
-                Ok(count) if count > 0 => number += 1,
-                _ => break,
+        let mut events = 0;
+        scan(lines, &mut |place, line| {
+            if recording.is_of_all(place, line, &mut events) {
+                return;
             }
-            if line.starts_with(b"{\"event\":") && events < EVENTS_MAX {
-                events += 1;
-                recording.event(&parsed(&line));
-            } else if number == 1 && line.starts_with(b"{\"isolde\":") {
-                let mut head = parsed(&line);
-                if let Some(Json::Object(found)) = head.pointer_mut("/run/statements") {
-                    recording.templates = std::mem::take(found);
-                }
-            } else if let Some(txn) = owner(&line).and_then(|owner| wanted.get(&owner)) {
+            if let Some(txn) = owner(line).and_then(|owner| wanted.get(&owner)) {
                 // The last line of a transaction is the one with its outcome.
-                let info = info(&parsed(&line)["info"]);
-                recording.notes.insert(*txn, Note { line: number, info });
+                recording.note(*txn, place.number, line);
             }
-            if line.last() != Some(&b'\n') && lines.skip_until(b'\n').is_err() {
-                break;
-            }
-        }
+        });
         recording
+    }
+
+    /// Takes a line that is about the whole run: its head, an event. Says whether it was one.
+    fn is_of_all(&mut self, place: Place, line: &[u8], events: &mut usize) -> bool {
+        if line.starts_with(b"{\"event\":") {
+            if *events < EVENTS_MAX {
+                *events += 1;
+                self.event(&parsed(line));
+            }
+            return true;
+        }
+        let is_head = place.number == 1 && line.starts_with(b"{\"isolde\":");
+        if is_head && let Some(Json::Object(found)) = parsed(line).pointer_mut("/run/statements") {
+            self.templates = std::mem::take(found);
+        }
+        is_head
+    }
+
+    fn note(&mut self, txn: TxnId, line: usize, text: &[u8]) {
+        let info = info(&parsed(text)["info"]);
+        self.notes.insert(txn, Note { line, info });
     }
 
     fn event(&mut self, event: &Json) {
@@ -170,6 +181,40 @@ impl Recording {
             true => text.replace(":value", &value),
             false => text,
         })
+    }
+}
+
+/// Where a line is.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    /// Its number, from 1.
+    number: usize,
+    /// The bytes before it.
+    offset: u64,
+}
+
+/// Shows every line, of long ones the beginning.
+fn scan(mut lines: impl BufRead, tell: &mut dyn FnMut(Place, &[u8])) {
+    let mut line = Vec::new();
+    let mut place = Place {
+        number: 0,
+        offset: 0,
+    };
+    loop {
+        line.clear();
+        let count = match (&mut lines).take(LINE_MAX).read_until(b'\n', &mut line) {
+            Ok(count) if count > 0 => count as u64,
+            _ => return,
+        };
+        place.number += 1;
+        tell(place, &line);
+        place.offset += count;
+        if line.last() != Some(&b'\n') {
+            match lines.skip_until(b'\n') {
+                Ok(more) => place.offset += more as u64,
+                Err(_) => return,
+            }
+        }
     }
 }
 
