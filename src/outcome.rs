@@ -6,8 +6,8 @@ use history::{Anomaly, History, Level, Verdict};
 use std::fmt;
 use std::time::{Duration, Instant};
 
-/// How long it may take to find out which weaker levels hold.
-const WEAKER: Duration = Duration::from_secs(2);
+/// How long it may take to find out which weaker levels hold, if nothing else was long.
+pub(crate) const WEAKER: Duration = Duration::from_secs(2);
 
 /// The width of explanations.
 const WIDTH: usize = 100;
@@ -59,7 +59,7 @@ pub fn check(history: &History, level: Level) -> Outcome {
 pub fn check_with(history: &History, level: Level, options: &Options<'_>) -> Outcome {
     let verdict = ask(history, &[level], options).remove(0).1;
     let still = match verdict {
-        Verdict::Violated(_) => still_held(history, &[level], options),
+        Verdict::Violated(_) => still_held(history, &[level], WEAKER, options),
         _ => Vec::new(),
     };
     let telling = Telling {
@@ -100,17 +100,21 @@ pub(crate) fn levels_worth_asking(history: &History) -> impl Iterator<Item = Lev
     Level::all().filter(move |level| has_times || !of_real_time.contains(level))
 }
 
-/// The strongest levels that hold though others are violated, as far as can be told in a short time.
+/// The strongest levels that hold though others are violated, as far as can be told in this time.
 pub(crate) fn still_held(
     history: &History,
     violated: &[Level],
+    time: Duration,
     options: &Options<'_>,
 ) -> Vec<Level> {
     let possible = |level: &Level| !violated.iter().any(|&other| level.implies(other));
-    let weaker: Vec<Level> = levels_worth_asking(history).filter(possible).collect();
+    let weaker = levels_worth_asking(history).filter(possible);
+    // Those that never take long come first, so that a large history has an answer, too.
+    let is_quick = |level: &Level| Level::WEAK.contains(level);
+    let (quick, slow): (Vec<Level>, Vec<Level>) = weaker.partition(is_quick);
     let started = Instant::now();
     let probe = || {
-        let late = started.elapsed() >= WEAKER;
+        let late = started.elapsed() >= time;
         (options.budget.probe)().or_else(|| late.then(|| "enough".to_string()))
     };
     let budget = Budget {
@@ -123,7 +127,11 @@ pub(crate) fn still_held(
         budget,
         ..Options::default()
     };
-    held(ask(history, &weaker, &options))
+    let mut answers = ask(history, &quick, &options);
+    if !slow.is_empty() && probe().is_none() {
+        answers.extend(ask(history, &slow, &options));
+    }
+    held(answers)
 }
 
 fn ask(history: &History, levels: &[Level], options: &Options<'_>) -> Vec<(Level, Verdict)> {

@@ -18,7 +18,7 @@ use history::format::{Format, Loaded};
 use history::{Anomaly, History, Initial, KeyOrder, Level, LevelResult, TxnId, Verdict};
 use report::{Details, Recording, Surroundings};
 use std::sync::{Mutex, OnceLock};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Checks every file; the exit code is that of the worst.
 pub fn run(args: &CheckArgs) -> Result<Exit, Failure> {
@@ -297,7 +297,11 @@ fn still_held(report: &Report<'_>, options: &Options<'_>) -> Vec<Level> {
         .collect();
     match report.loaded {
         Some(loaded) if !violated.is_empty() => {
-            outcome::still_held(&loaded.history, &violated, options)
+            // Whoever waited long for an answer waits half as long for the rest of it.
+            let waited: f64 = report.answers.iter().map(|answer| answer.seconds).sum();
+            let time = Duration::try_from_secs_f64(waited / 2.0).unwrap_or_default();
+            let time = time.max(outcome::WEAKER);
+            outcome::still_held(&loaded.history, &violated, time, options)
         }
         _ => Vec::new(),
     }
