@@ -13,8 +13,9 @@ use program::{
 use report::page::{Schedule, ScheduleTurn, Section, Source, Table, Text};
 use report::picture::{Arrow, ArrowKind, Certainty, Line, Picture, Role, TxnBox};
 use report::{Page, Tone, encyclopedia};
+use std::collections::HashMap;
 
-/// Anomalies beyond this are counted.
+/// Kinds of anomalies beyond this are counted.
 const SHOWN_MAX: usize = 40;
 /// Lines shown before and after one that matters.
 const AROUND: usize = 3;
@@ -28,30 +29,31 @@ pub fn write(
     scope: String,
 ) -> Result<(), Failure> {
     let program = &read.program;
+    let kinds = kinds(program, analysis);
     let mut sections = Vec::new();
-    for (number, anomaly) in analysis.anomalies.iter().enumerate().take(SHOWN_MAX) {
-        let head = format!("{}. {}", number + 1, title(program, anomaly));
+    for kind in kinds.iter().take(SHOWN_MAX) {
+        let anomaly = &analysis.anomalies[kind.first];
         if let Some(scenario) = anomaly.scenario() {
-            sections.extend(anomaly_sections(
-                read,
-                anomaly,
-                scenario,
-                &head,
-                &played[number],
-            ));
+            let parts = anomaly_sections(read, anomaly, scenario, &played[kind.first]);
+            let times = match kind.count {
+                1 => String::new(),
+                count => format!(" (× {count}, one is shown)"),
+            };
+            let head = format!("{}. {}{times}", kind.first + 1, kind.title);
+            sections.push(Section::Group(head, parts));
         }
     }
     let count = analysis.anomalies.len();
-    if count > SHOWN_MAX {
-        sections.push(Section::Text(Text {
-            title: "More".to_string(),
-            paragraphs: vec![format!(
-                "{} more anomalies are not shown.",
-                count - SHOWN_MAX
-            )],
-            listing: String::new(),
-        }));
+    let mut searched = vec![scope];
+    if let Some(more @ 1..) = kinds.len().checked_sub(SHOWN_MAX) {
+        let more = counted(more, "more kind", "more kinds");
+        searched.push(format!("{more} of anomalies not shown."));
     }
+    sections.push(Section::Text(Text {
+        title: "What was searched".to_string(),
+        paragraphs: searched,
+        listing: String::new(),
+    }));
     let verdict = match (count, analysis.scope.decided) {
         (0, true) => (Tone::Good, "No anomaly".to_string()),
         (0, false) => (
@@ -64,7 +66,7 @@ pub fn write(
     let page = Page {
         title: names.join(" "),
         verdict: Some(verdict),
-        lead: scope,
+        lead: lead(count, kinds.len()),
         facts: vec![
             (
                 "transactions".to_string(),
@@ -81,11 +83,54 @@ pub fn write(
     write_files(directory, &[("index.html".to_string(), page.html())])
 }
 
+/// Anomalies of the same name and transactions.
+struct Alike {
+    title: String,
+    /// The first of them, which is shown.
+    first: usize,
+    count: usize,
+}
+
+fn kinds(program: &Program, analysis: &Analysis) -> Vec<Alike> {
+    let mut kinds: Vec<Alike> = Vec::new();
+    let mut places: HashMap<String, usize> = HashMap::new();
+    for (first, anomaly) in analysis.anomalies.iter().enumerate() {
+        let title = title(program, anomaly);
+        match places.get(&title) {
+            Some(&place) => kinds[place].count += 1,
+            None => {
+                places.insert(title.clone(), kinds.len());
+                kinds.push(Alike {
+                    title,
+                    first,
+                    count: 1,
+                });
+            }
+        }
+    }
+    kinds
+}
+
+/// What the verdict means.
+fn lead(count: usize, kinds: usize) -> String {
+    match count {
+        0 => "However these transactions overlap, within what was searched, they do what they would do one \
+              after another."
+            .to_string(),
+        _ => format!(
+            "If these transactions run at the same time, they can do what they could never do one after \
+             another: {} of {}. Each is shown by an example: who does what and when, what depends on \
+             what, and which lines of the program it goes through.",
+            counted(count, "anomaly", "anomalies"),
+            counted(kinds, "kind", "kinds")
+        ),
+    }
+}
+
 fn anomaly_sections(
     read: &Sources,
     anomaly: &Anomaly,
     scenario: &Scenario,
-    head: &str,
     outcomes: &[Outcome],
 ) -> Vec<Section> {
     let program = &read.program;
@@ -103,6 +148,10 @@ fn anomaly_sections(
     let mut paragraphs: Vec<String> = known
         .flat_map(|entry| [entry.what.to_string(), entry.matters.to_string()])
         .collect();
+    let levels: Vec<&str> = anomaly.levels().iter().map(|level| level.name()).collect();
+    if !levels.is_empty() {
+        paragraphs.push(format!("It can happen at {}.", levels.join(", ")));
+    }
     paragraphs.push(format!(
         "Rows before: {}",
         rows_text(program, &scenario.rows)
@@ -116,7 +165,7 @@ fn anomaly_sections(
     paragraphs.push("Together these are a circle: no serial order does the same.".to_string());
     let mut sections = vec![
         Section::Text(Text {
-            title: head.to_string(),
+            title: String::new(),
             paragraphs,
             listing: String::new(),
         }),

@@ -113,7 +113,8 @@ impl Page {
             rows,
             left_out,
         } = self.parts(room);
-        out.push_str(&self.index(&rows));
+        let shown: Vec<usize> = parts.iter().map(|(place, _)| *place).collect();
+        out.push_str(&self.index(&rows, &shown));
         out.push_str("<main>\n");
         let mut is_listed = false;
         for (place, part) in parts {
@@ -203,9 +204,14 @@ impl Page {
         }
     }
 
-    /// Links to the parts.
-    fn index(&self, rows: &[(usize, bool)]) -> String {
-        let mut out = "<nav class=\"index\" aria-label=\"Parts\"><ul>\n".to_string();
+    /// Links to the parts that are shown.
+    fn index(&self, rows: &[(usize, bool)], shown: &[usize]) -> String {
+        let has_groups = |section: &Section| matches!(section, Section::Group(..));
+        let class = match self.sections.iter().any(has_groups) {
+            true => " class=\"lines\"",
+            false => "",
+        };
+        let mut out = format!("<nav class=\"index\" aria-label=\"Parts\"><ul{class}>\n");
         let mut is_listed = false;
         for (place, section) in self.sections.iter().enumerate().take(60) {
             if matches!(section, Section::Anomaly(_)) {
@@ -219,7 +225,10 @@ impl Page {
                 }
                 continue;
             }
-            let title = html(&cut(&section.title(), 60));
+            if !shown.contains(&place) {
+                continue;
+            }
+            let title = html(&cut(&section.title(), 100));
             let _ = writeln!(out, "<li><a href=\"#p{place}\">{title}</a></li>");
         }
         if !self.reproduce.command.is_empty() {

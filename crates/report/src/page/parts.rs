@@ -32,8 +32,14 @@ pub struct Table {
 impl Table {
     pub(super) fn html(&self) -> String {
         let mut out = "<div class=\"scroll\"><table class=\"stacked\"><thead><tr>".to_string();
+        let is_told = |column: usize| {
+            let mut cells = self.rows.iter().map(|row| row.get(column));
+            cells.any(|cell| cell.is_some_and(|cell| !cell.is_empty()))
+        };
+        // A column in which nothing stands only takes room from the others.
+        let told: Vec<bool> = (0..COLUMNS_MAX).map(is_told).collect();
         // Writing to a string cannot fail, here and below.
-        for name in self.head.iter().take(COLUMNS_MAX) {
+        for (name, _) in self.head.iter().zip(&told).filter(|(_, told)| **told) {
             let _ = write!(out, "<th>{}</th>", html(&cut(name, 80)));
         }
         out.push_str("</tr></thead><tbody>\n");
@@ -45,6 +51,9 @@ impl Table {
             shown += 1;
             out.push_str("<tr>");
             for (place, cell) in row.iter().take(COLUMNS_MAX).enumerate() {
+                if !told[place] {
+                    continue;
+                }
                 let head = self.head.get(place).filter(|head| !head.is_empty());
                 let head = head.map_or(String::new(), |head| {
                     format!(" data-head=\"{}\"", html(&cut(head, 80)))
@@ -206,9 +215,10 @@ impl Schedule {
                     out.push_str("<td></td>");
                     continue;
                 }
+                let name = html(&cut(&columns[column], 80));
                 let _ = write!(
                     out,
-                    "<td><span class=\"turn\">{}</span>",
+                    "<td data-head=\"{name}\"><span class=\"turn\">{}</span>",
                     html(&cut(&turn.text, CELL_MAX))
                 );
                 if !turn.result.is_empty() {

@@ -9,6 +9,9 @@ use crate::picture::{Picture, Shown};
 use crate::words::grouped;
 use std::fmt::Write;
 
+/// Parts of a group beyond this are left out.
+const PARTS_MAX: usize = 40;
+
 /// A part of a page.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Section {
@@ -32,6 +35,8 @@ pub enum Section {
     Table(Table),
     /// Text.
     Text(Text),
+    /// Parts that belong together: a heading, and those that have headings of their own below it.
+    Group(String, Vec<Section>),
 }
 
 impl Section {
@@ -48,6 +53,7 @@ impl Section {
             Section::Sequence(sequence) => sequence.title.clone(),
             Section::Table(table) => table.title.clone(),
             Section::Text(text) => text.title.clone(),
+            Section::Group(title, _) => title.clone(),
         }
     }
 
@@ -72,6 +78,7 @@ impl Section {
                 }
                 " class=\"anomaly\""
             }
+            Section::Group(..) => " class=\"anomaly\"",
             _ => "",
         };
         format!(
@@ -86,8 +93,10 @@ impl Section {
             |drawing: String| format!("<div class=\"scroll\" tabindex=\"0\">{drawing}</div>\n");
         match self {
             Section::Lattice(lattice) => {
-                let about = "A line leads down from a level to what it implies. Green holds (✓), red is \
-                             violated (✗), yellow is not known (?), dashed was not asked (·).";
+                let about = "An isolation level is a promise about what transactions that run at the same \
+                             time may see of each other; the strongest is at the top. A line leads down \
+                             from a level to what it implies. Green holds (✓), red is violated (✗), \
+                             yellow is not known (?), dashed was not asked (·).";
                 format!(
                     "<p class=\"dim\">{about}</p>\n<div class=\"wide\">{}</div>\n{}",
                     scroll(lattice.svg(within)),
@@ -114,6 +123,20 @@ impl Section {
             Section::Sequence(sequence) => sequence.html(),
             Section::Table(table) => table.html(),
             Section::Text(text) => text.html(),
+            Section::Group(_, parts) => {
+                let mut out = String::new();
+                for (place, part) in parts.iter().enumerate().take(PARTS_MAX) {
+                    let title = part.title();
+                    if !title.is_empty() {
+                        let _ = writeln!(out, "<h3>{}</h3>", html(&cut(&title, 120)));
+                    }
+                    // A group in a group is not opened: nobody makes one, and nothing here may be deep.
+                    if !matches!(part, Section::Group(..)) {
+                        out.push_str(&part.body(&format!("{anchor}-part{place}")));
+                    }
+                }
+                out
+            }
         }
     }
 }

@@ -23,6 +23,9 @@ pub enum Shown<'a> {
     },
 }
 
+/// A drawing that is not wider can be read on a phone if it is shrunk to the screen.
+const SMALL: f64 = 500.0;
+
 /// The beginning of a drawing.
 pub(crate) fn open(shown: Shown<'_>, width: f64, height: f64, title: &str) -> String {
     let (width, height) = (width.ceil(), height.ceil());
@@ -34,8 +37,9 @@ pub(crate) fn open(shown: Shown<'_>, width: f64, height: f64, title: &str) -> St
              <style>{STYLE}</style>\n<rect class=\"paper\" width=\"100%\" height=\"100%\"/>\n"
         ),
         Shown::Within { .. } => format!(
-            "<svg class=\"drawing\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" \
-             role=\"group\" aria-label=\"{title}\">\n"
+            "<svg class=\"drawing{}\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" \
+             role=\"group\" aria-label=\"{title}\">\n",
+            if width <= SMALL { " small" } else { "" }
         ),
     }
 }
