@@ -5,7 +5,7 @@ use crate::exit::Failure;
 use history::format::Loaded;
 use history::{LevelResult, TxnId, Verdict};
 use report::page::{Bars, Section, Table};
-use report::{Context, Details, Page, Reproduce, Surroundings};
+use report::{Context, Details, Page, Reproduce, Surroundings, Tone};
 use std::path::Path;
 
 /// What a page has besides the answers.
@@ -20,6 +20,10 @@ pub struct Extras<'a> {
     pub facts: Vec<(String, String)>,
     /// The seed, if chance was involved.
     pub seed: Option<u64>,
+    /// The heading, if it is not the name of the file.
+    pub title: Option<String>,
+    /// What was promised and whether it was kept, which then is the verdict; with a sentence about it.
+    pub promise: Option<(Tone, String, String)>,
 }
 
 impl Default for Extras<'_> {
@@ -30,6 +34,8 @@ impl Default for Extras<'_> {
             sections: Vec::new(),
             facts: Vec::new(),
             seed: None,
+            title: None,
+            promise: None,
         }
     }
 }
@@ -98,7 +104,12 @@ fn page(report: &Report<'_>, loaded: &Loaded, extras: Extras<'_>) -> Page {
         details: extras.details,
         ..Context::default()
     };
-    let mut page = Page::of_results(report.file, &loaded.history, &results, &context);
+    let title = extras.title.as_deref().unwrap_or(report.file);
+    let mut page = Page::of_results(title, &loaded.history, &results, &context);
+    if let Some((tone, verdict, lead)) = extras.promise {
+        page.verdict = Some((tone, verdict));
+        page.lead = format!("{lead} {}", page.lead);
+    }
     // Behind the levels.
     page.sections.splice(1..1, extras.sections);
     page.sections.push(stages(report));

@@ -7,7 +7,7 @@ use crate::report::charts::charts;
 use crate::report::page::{self, Extras};
 use history::{History, TxnId};
 use report::page::Section;
-use report::{Recording, Surroundings};
+use report::{Recording, Surroundings, Tone};
 use std::io::BufReader;
 
 /// Writes the page into the directory of the run.
@@ -48,9 +48,48 @@ pub fn write(job: &Job<'_>, driven: &Driven, judged: &Judged) -> Result<(), Fail
             fact("of unknown outcome", driven.indeterminate.to_string()),
         ],
         seed: Some(job.seed),
+        title: Some(format!(
+            "{}, {}, workload {}",
+            driven.product, driven.isolation.name, driven.workload
+        )),
+        promise: promise(judged),
     };
     let directory = job.directory.display().to_string();
     page::write(&directory, &report, extras)
+}
+
+/// What the database was held to, and whether it kept that.
+fn promise(judged: &Judged) -> Option<(Tone, String, String)> {
+    let names = |wanted: &str| -> Vec<&str> {
+        let answers = judged.promised().map(|answer| &answer.result);
+        let answers = answers.filter(|result| wanted.is_empty() || result.verdict.name() == wanted);
+        answers.map(|result| result.level.name()).collect()
+    };
+    if judged.held_to.is_empty() {
+        return None;
+    }
+    let all = names("").join(", ");
+    let (violated, unknown) = (names("violated"), names("unknown"));
+    Some(if !violated.is_empty() {
+        let broken = violated.join(", ");
+        let lead = format!("The database was held to {all} in this run, and did not keep it.");
+        (Tone::Bad, format!("violated: {broken}"), lead)
+    } else if !unknown.is_empty() {
+        let lead =
+            format!("The database was held to {all} in this run; whether it kept it is not known.");
+        (
+            Tone::Unsure,
+            format!("not decided: {}", unknown.join(", ")),
+            lead,
+        )
+    } else {
+        let more = match judged.is_any_violated() {
+            true => " What is violated below goes beyond that: it was not promised.",
+            false => "",
+        };
+        let lead = format!("The database was held to {all} in this run, and kept it.{more}");
+        (Tone::Good, format!("holds: {all}"), lead)
+    })
 }
 
 fn first_start(history: &History) -> i64 {
