@@ -4,7 +4,7 @@
 use crate::exit::Exit;
 use crate::output;
 use crate::story::{self, Telling, wrap};
-use history::History;
+use history::{History, Level};
 use protocol::{
     Answer, Counterexample, Entry, Evidence, Form, Judgement, Outcome, Property, Question, Run,
     Txn, World, text,
@@ -67,6 +67,15 @@ pub enum Kind {
 }
 
 impl Finding {
+    /// The first of the levels that it violates.
+    pub fn level(&self) -> Option<Level> {
+        let mut properties = self.questions.iter().map(|(question, _)| question.property);
+        properties.find_map(|property| match property {
+            Property::Level(level) => Some(level),
+            _ => None,
+        })
+    }
+
     /// What is found, by name.
     pub fn name(&self) -> String {
         match &self.kind {

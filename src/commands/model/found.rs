@@ -163,8 +163,15 @@ fn page(finding: &Finding, title: String, command: String) -> String {
             listing,
         })
     };
+    let setup = "The setup names where keys are kept, and what runs where: in \"k1@s1,s2 | s1: r(k1) w(k1)\" the \
+                 key k1 is kept at the sites s1 and s2, and a transaction that starts at s1 reads k1 and \
+                 then writes it.";
     let mut sections = vec![
-        text_of("What is wrong", &explanation(finding), String::new()),
+        Section::Text(Text {
+            title: "What is wrong".to_string(),
+            paragraphs: vec![explanation(finding), setup.to_string()],
+            listing: String::new(),
+        }),
         Section::Sequence(Sequence {
             title: "What happened".to_string(),
             alternative: text(run),
@@ -172,7 +179,11 @@ fn page(finding: &Finding, title: String, command: String) -> String {
         }),
     ];
     for anomaly in &finding.counterexample.anomalies {
-        let view = AnomalyView::new(&run.history, anomaly, &Context::default());
+        let context = Context {
+            level: finding.level(),
+            ..Context::default()
+        };
+        let view = AnomalyView::new(&run.history, anomaly, &context);
         sections.push(Section::Anomaly(Box::new(view)));
     }
     sections.push(text_of("In letters", note, text(run)));
@@ -181,7 +192,14 @@ fn page(finding: &Finding, title: String, command: String) -> String {
     report::Page {
         title,
         verdict: Some((Tone::Bad, finding.name())),
-        lead: "A shortest run, done again on the model without any reduction.".to_string(),
+        lead: match finding.kind {
+            Kind::Violation => {
+                "This run of the protocol shows it, and none with fewer steps does: who sent what to whom, what \
+                 clients saw, and why no order explains that."
+            }
+            _ => "This run of the protocol shows it, and none with fewer steps does.",
+        }
+        .to_string(),
         facts: vec![("setup".to_string(), run.setup.to_string())],
         sections,
         reproduce,

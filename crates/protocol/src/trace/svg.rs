@@ -10,6 +10,8 @@ const TOP: usize = 44;
 const LEFT: usize = 64;
 /// Letters of a note in a line.
 const LETTERS: usize = 38;
+/// A letter is about so wide.
+const LETTER_WIDTH: f64 = 7.3;
 
 const STYLE: &str = "\
 .chart{color-scheme:light dark;--ink:#1c2024;--dim:#6a737d;--line:#c4cbd3;--back:#fff;--arrow:#0b63b0;\
@@ -22,7 +24,7 @@ const STYLE: &str = "\
 .chart .arrow{stroke:var(--arrow);stroke-width:1.4;fill:none}.chart .tip{fill:var(--arrow)}\
 .chart .dot{fill:var(--ink)}.chart .good{fill:var(--good);font-weight:bold}\
 .chart .bad{fill:var(--bad);font-weight:bold}.chart .lost{stroke:var(--bad);stroke-dasharray:4 3}\
-.chart .halo{paint-order:stroke;stroke:var(--back);stroke-width:4px;stroke-linejoin:round}";
+.chart .back{fill:var(--back)}";
 
 /// The picture; it needs nothing else and follows the light or dark of the page.
 pub fn svg(run: &Run) -> String {
@@ -177,10 +179,15 @@ impl Picture<'_> {
             number + 1
         );
         for (place, (class, line)) in notes(self.run, step).into_iter().enumerate() {
+            // A message's line goes on behind the note, and its tip stays to be seen before it.
+            let width = (line.chars().count() as f64 * LETTER_WIDTH).ceil() + 6.0;
             let _ = writeln!(
                 self.out,
-                "<text class=\"halo {class}\" x=\"{}\" y=\"{}\">{}</text>",
-                x + 10,
+                "<rect class=\"back\" x=\"{}\" y=\"{}\" width=\"{width}\" height=\"{LINE}\"/>\
+                 <text class=\"{class}\" x=\"{}\" y=\"{}\">{}</text>",
+                x + 15,
+                y + place * LINE - LINE / 2,
+                x + 18,
                 y + 4 + place * LINE,
                 escape(&line)
             );
