@@ -3,6 +3,7 @@
 
 use super::Report;
 use history::{Anomaly, AnomalyKind, Verdict};
+use report::encyclopedia;
 use serde_json::{Value, json};
 
 /// The findings of several histories.
@@ -65,10 +66,17 @@ impl Findings {
 
 fn rule(kind: AnomalyKind) -> Value {
     let row = kind.row();
+    let about = match encyclopedia::entry(kind) {
+        Some(entry) => format!("{} {}", entry.what, entry.matters),
+        None => format!("{}.", row.meaning),
+    };
     json!({
         "id": row.name,
         "shortDescription": {"text": row.meaning},
-        "help": {"text": row.label},
+        "fullDescription": {"text": about},
+        "help": {
+            "text": format!("{about} Also called {}. 'isolde explain {}' tells what prevents it.", row.label, row.name),
+        },
     })
 }
 
