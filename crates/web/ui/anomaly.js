@@ -10,10 +10,16 @@ export async function anomaly(view, { path, id }) {
 }
 
 function story({ story: told, explanation }) {
-  const list = (texts) => texts.length === 1 ? el("p", {}, texts[0]) : el("ol", {}, texts.map((text) => el("li", {}, text)));
-  const happened = told.happened.length > 0 && [el("h3", {}, "What happened"), list(told.happened)];
-  const contradiction = told.contradiction.length > 0 && [el("h3", {}, "Why that cannot be"), list(told.contradiction)];
+  const items = (texts) => texts.map((text) => el("li", {}, text));
+  const happened = told.happened.length > 0 && [el("h3", {}, "What happened"), el("ul", {}, items(told.happened))];
+  const contradiction = told.contradiction.length > 0 && [el("h3", {}, "Why that cannot be"), argument(told.contradiction)];
   return section("The story", happened, contradiction, !contradiction && explanation && el("p", {}, explanation), told.remains && el("p", {}, told.remains));
+}
+
+/** What it begins with, the steps, and what they come to. */
+function argument(texts) {
+  if (texts.length < 3) return texts.map((text) => el("p", {}, el("strong", {}, text)));
+  return [el("p", {}, texts[0]), el("ol", {}, texts.slice(1, -1).map((text) => el("li", {}, text))), el("p", {}, el("strong", {}, texts.at(-1)))];
 }
 
 function graph({ graph: svg, picture, legend }, path) {
@@ -35,7 +41,8 @@ function graph({ graph: svg, picture, legend }, path) {
   const rows = picture.arrows.map((arrow, place) => el("button", { type: "button", class: `edge ${arrow.kind}`, "aria-pressed": "false", onclick: () => choose(place) }, name(picture, arrow)));
   for (const link of links) link.addEventListener("click", (event) => { event.preventDefault(); choose(placeOf(link)); });
   hint();
-  const key = el("p", { class: "dim small legend" }, legend.kinds.map((kind) => [el("b", { class: kind.name }, kind.name), ` ${kind.meaning}  `]));
+  const key = el("ul", { class: "dim small legend" }, legend.kinds.map((kind) => el("li", {}, el("b", { class: kind.name }, kind.name), ` ${kind.meaning}`)),
+    legend.certainties.map((how) => el("li", {}, el("span", { class: `stroke ${how.name}` }), `${how.name}: ${how.meaning}`)));
   return section("The dependencies", el("div", { class: "scroll picture" }, shown), key, el("div", { class: "edges" }, rows), details);
 }
 
@@ -74,9 +81,12 @@ function recorded({ recorded: said }) {
     statements.length > 0 && el("pre", { class: "scroll" }, statements.join("\n"), more > 0 && `\n… and ${number(more)} more`)]));
 }
 
-function about({ kind, what, example, story: { matters } }) {
+function about({ kind, what, example, wrong, prevented, story: { matters } }) {
   if (!what) return null;
-  return section(`About ${kind}`, el("p", {}, what), example && el("pre", { class: "scroll" }, example), matters && el("p", {}, matters));
+  return section(`About ${kind}`, el("p", {}, what),
+    example && [el("h3", {}, "The smallest example (time goes down)"), el("pre", { class: "scroll" }, example), wrong && el("p", {}, wrong)],
+    matters && [el("h3", {}, "Why it matters"), el("p", {}, matters)],
+    prevented.length > 0 && [el("h3", {}, "What prevents it"), el("ul", {}, prevented.map((one) => el("li", {}, el("b", {}, one.engine), `: ${one.how}`)))]);
 }
 
 function files(path, id) {

@@ -48,7 +48,8 @@ function structures(found, before, after) {
   const line = (one) => el("li", {}, el("b", {}, one.kind), ` ${one.structure} `,
     one.before !== null && [el("a", { href: to("anomaly", { path: before, id: one.before }) }, "before"), " "],
     one.after !== null && el("a", { href: to("anomaly", { path: after, id: one.after }) }, "after"));
-  return section("Anomalies", el("div", { class: "changes" }, groups.map(([change, all]) => el("div", { class: `panel change-${change.split(" ")[0]}` },
+  return section("Anomalies", el("p", { class: "dim small" }, "Each by the circle of its dependencies: wr was read by, ww was overwritten by, rw read what was overwritten by, so earlier in the same session, rt ended before the start of; x, y … stand for keys."),
+    el("div", { class: "changes" }, groups.map(([change, all]) => el("div", { class: `panel change-${change.split(" ")[0]}` },
     el("h3", {}, `${change[0].toUpperCase()}${change.slice(1)} `, el("span", { class: "dim" }, all.length)),
     all.length ? el("ul", {}, all.map(line)) : el("p", { class: "dim" }, "none")))));
 }

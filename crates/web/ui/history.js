@@ -67,9 +67,9 @@ function pager(parameters, page) {
 function table({ rows }, path, timed) {
   const line = (one) => el("tr", { class: one.status },
     el("td", {}, el("a", { href: to("txn", { path, txn: one.txn }) }, one.txn)),
-    el("td", {}, el("a", { class: "quiet", href: to("history", { path, session: one.session }) }, one.session)),
+    el("td", { "data-head": "session" }, el("a", { class: "quiet", href: to("history", { path, session: one.session }) }, one.session)),
     el("td", { class: "status" }, one.status === "indeterminate" ? "unknown" : one.status),
-    timed && el("td", { class: "num" }, time(one.start)), timed && el("td", { class: "num" }, one.end === null ? "never" : time(one.end - one.start)),
+    timed && el("td", { class: "num", "data-head": "at" }, time(one.start)), timed && el("td", { class: "num", "data-head": "took" }, one.end === null ? "never" : time(one.end - one.start)),
     el("td", { class: "ops" }, el("code", {}, one.ops.join("  ")), one.op_count > one.ops.length && el("span", { class: "dim" }, ` … ${number(one.op_count - one.ops.length)} more`)));
   const heads = ["transaction", "session", "outcome", ...(timed ? ["began", "took"] : []), "operations"];
   return el("div", { class: "scroll" }, el("table", { class: "txns" }, el("thead", {}, el("tr", {}, heads.map((text) => el("th", { scope: "col" }, text)))), el("tbody", {}, rows.map(line))));

@@ -15,7 +15,7 @@ export async function home(view) {
     if (isChosen) chosen.add(path); else chosen.delete(path);
     compare.disabled = chosen.size !== 2;
   };
-  const filter = el("input", { type: "search", "data-filter": true, placeholder: "Filter by name, database, verdict, anomaly",
+  const filter = el("input", { type: "search", "data-filter": true, placeholder: "Filter by name, verdict, anomaly",
     "aria-label": "Filter the list", oninput: () => show(filter.value) });
   const show = (text) => {
     const words = text.toLowerCase().split(/\s+/).filter(Boolean);

@@ -84,5 +84,5 @@ function progress(now, { stage, bar, facts, chart }, state) {
   fill(facts, fact("committed", number(now.committed)), fact("a second", number(rate)), fact("aborted", number(now.aborted)),
     fact("outcome unknown", number(now.indeterminate)), fact("faults", number(now.faults)),
     (now.found ?? []).map((one) => el("div", { class: "fact bad" }, el("b", {}, one.anomaly), el("span", { class: "small" }, `breaks ${one.level}`))));
-  if (state.rates.length > 1) fill(chart, spark(state.rates, `Transactions a second, now ${number(rate)}`), el("div", { class: "dim small" }, "committed transactions a second"));
+  if (state.rates.length > 1) fill(chart, spark(state.rates, `Transactions a second, now ${number(rate)}`), el("div", { class: "dim small" }, `committed transactions a second, ${number(Math.max(...state.rates))} at most`));
 }

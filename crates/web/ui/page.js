@@ -83,6 +83,7 @@ export function spark(numbers, label) {
   const [width, height] = [320, 64];
   svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
   svg.setAttribute("class", "spark");
+  svg.setAttribute("preserveAspectRatio", "none");
   svg.setAttribute("role", "img");
   svg.setAttribute("aria-label", label);
   const most = Math.max(1, ...numbers);
