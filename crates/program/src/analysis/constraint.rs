@@ -4,7 +4,8 @@
 //! the texts. Terms are linear. A variable may have a definition by cases, which matters only
 //! where the variable does: a value that is written and never looked at is not decided.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxBuildHasher, FxHashMap};
+use std::hash::BuildHasher;
 
 /// A variable of [`Constraints`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -172,7 +173,9 @@ pub struct Constraints {
     /// What must hold, the most telling first.
     pub required: Vec<Formula>,
     nodes: Vec<Node>,
-    known: FxHashMap<Node, Formula>,
+    /// By hash: the youngest formula, and for each formula an older one of the same hash.
+    known: FxHashMap<u64, Formula>,
+    older: Vec<Option<Formula>>,
 }
 
 impl Default for Constraints {
@@ -182,6 +185,7 @@ impl Default for Constraints {
             required: Vec::new(),
             nodes: Vec::new(),
             known: FxHashMap::default(),
+            older: Vec::new(),
         };
         empty.add(Node::False);
         empty.add(Node::True);
@@ -226,13 +230,26 @@ impl Constraints {
     }
 
     fn add(&mut self, node: Node) -> Formula {
-        if let Some(known) = self.known.get(&node) {
-            return *known;
+        let hash = FxBuildHasher.hash_one(&node);
+        if let Some(known) = self.known_as(hash, &node) {
+            return known;
         }
         let formula = Formula(self.nodes.len() as u32);
-        self.nodes.push(node.clone());
-        self.known.insert(node, formula);
+        self.nodes.push(node);
+        self.older.push(self.known.insert(hash, formula));
         formula
+    }
+
+    /// The formula that says this, if there is one already.
+    fn known_as(&self, hash: u64, node: &Node) -> Option<Formula> {
+        let mut next = self.known.get(&hash).copied();
+        while let Some(formula) = next {
+            if self.node(formula) == node {
+                return next;
+            }
+            next = self.older[formula.0 as usize];
+        }
+        None
     }
 
     /// A new number.
@@ -351,7 +368,10 @@ impl Constraints {
     fn opposite(&self, formula: Formula) -> Option<Formula> {
         match self.node(formula) {
             Node::Not(inner) => Some(*inner),
-            _ => self.known.get(&Node::Not(formula)).copied(),
+            _ => {
+                let not = Node::Not(formula);
+                self.known_as(FxBuildHasher.hash_one(&not), &not)
+            }
         }
     }
 

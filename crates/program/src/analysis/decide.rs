@@ -156,7 +156,16 @@ impl Search<'_> {
             true => Attempt::Undecided,
             false => {
                 let orders = self.orders_at(cycle, &layout, free, decided);
-                self.try_orders(cycle, &layout, free, orders, decided)
+                let own: usize = asked.iter().map(|(_, orders)| orders.len()).sum();
+                match remaining.contains(&free) {
+                    true => self.try_orders(cycle, &layout, free, orders, decided),
+                    // Nobody asks about that store, and the levels are as soon tried themselves.
+                    false if own <= orders.len() => {
+                        decided.orders_cut.retain(|level| *level != free);
+                        Attempt::Undecided
+                    }
+                    false => self.refute_orders(cycle, &layout, orders, decided),
+                }
             }
         };
         let is_benign = matches!(base, Attempt::Benign);
@@ -219,6 +228,29 @@ impl Search<'_> {
         orders
     }
 
+    /// Whether no order is possible on a store that promises nothing.
+    fn refute_orders(
+        &self,
+        cycle: &Cycle,
+        layout: &Layout<'_>,
+        orders: Vec<Order>,
+        decided: &mut Decided,
+    ) -> Attempt {
+        for order in orders {
+            let candidate = candidate_of(cycle, layout, order, |_| None);
+            decided.candidates += 1;
+            let (answer, caps) = witness_within(self.program, &candidate, 0, self.until);
+            decided.caps.add(caps);
+            if self.watched {
+                decided.watched.push((candidate, answer.clone()));
+            }
+            if answer != Err(Infeasible::Contradiction) {
+                return Attempt::Undecided;
+            }
+        }
+        Attempt::Contradiction
+    }
+
     fn try_orders(
         &self,
         cycle: &Cycle,
@@ -234,17 +266,7 @@ impl Search<'_> {
                 None => Some(self.options.level_of(segment.transaction)),
                 Some(level) => Some(level).filter(|level| timed(*level)),
             };
-            let run = |(segment, path): (&Segment, &Arc<Path>)| Run {
-                transaction: segment.transaction,
-                path: path.clone(),
-                level: level_of(segment),
-            };
-            let candidate = Candidate {
-                instances: cycle.segments.iter().zip(layout.paths).map(run).collect(),
-                edges: layout.edges.to_vec(),
-                schedule: order.schedule,
-                apart: order.apart,
-            };
+            let candidate = candidate_of(cycle, layout, order, level_of);
             match self.solve(candidate, level, decided) {
                 Attempt::Found(scenario) => return Attempt::Found(scenario),
                 Attempt::Contradiction => {}
@@ -307,6 +329,26 @@ impl Search<'_> {
             Some(false) => Attempt::Benign,
             None => Attempt::Undecided,
         }
+    }
+}
+
+/// A cycle on these paths in that order.
+fn candidate_of(
+    cycle: &Cycle,
+    layout: &Layout<'_>,
+    order: Order,
+    level_of: impl Fn(&Segment) -> Option<StoreLevel>,
+) -> Candidate {
+    let run = |(segment, path): (&Segment, &Arc<Path>)| Run {
+        transaction: segment.transaction,
+        path: path.clone(),
+        level: level_of(segment),
+    };
+    Candidate {
+        instances: cycle.segments.iter().zip(layout.paths).map(run).collect(),
+        edges: layout.edges.to_vec(),
+        schedule: order.schedule,
+        apart: order.apart,
     }
 }
 

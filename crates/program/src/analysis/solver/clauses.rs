@@ -56,7 +56,12 @@ enum Reason {
 
 /// Clauses and what holds at the moment.
 pub(super) struct Clauses {
-    clauses: Vec<Vec<Literal>>,
+    /// The literals of all clauses, one after the other.
+    literals: Vec<Literal>,
+    /// Where each clause starts in them, and where it ends.
+    spans: Vec<(u32, u32)>,
+    /// The clause that is being added.
+    adding: Vec<Literal>,
     watching: Vec<Vec<(usize, Literal)>>,
     value: Vec<Option<bool>>,
     level: Vec<u32>,
@@ -80,7 +85,9 @@ impl Clauses {
     /// No clauses; proposition 0 holds.
     pub fn new() -> Clauses {
         let mut clauses = Clauses {
-            clauses: Vec::new(),
+            literals: Vec::new(),
+            spans: Vec::new(),
+            adding: Vec::new(),
             watching: Vec::new(),
             value: Vec::new(),
             level: Vec::new(),
@@ -141,7 +148,13 @@ impl Clauses {
 
     /// Adds a clause. What stands is undone as far as the clause says something new about it.
     pub fn add(&mut self, literals: &[Literal]) {
-        let mut kept: Vec<Literal> = Vec::new();
+        let mut kept = std::mem::take(&mut self.adding);
+        kept.clear();
+        self.add_to(literals, &mut kept);
+        self.adding = kept;
+    }
+
+    fn add_to(&mut self, literals: &[Literal], kept: &mut Vec<Literal>) {
         for literal in literals {
             let settled = self.level[literal.proposition()] == 0;
             match self.value(*literal).filter(|_| settled) {
@@ -173,7 +186,7 @@ impl Clauses {
                     let to = if top == below { below - 1 } else { below };
                     self.back_to(to as usize);
                 }
-                let number = self.watch(kept);
+                let number = self.watch(kept.as_slice());
                 if self.value(first).is_none() && self.value(second) == Some(false) {
                     self.hold(first, Reason::Clause(number));
                 }
@@ -181,12 +194,20 @@ impl Clauses {
         }
     }
 
-    fn watch(&mut self, clause: Vec<Literal>) -> usize {
-        let number = self.clauses.len();
+    fn watch(&mut self, clause: &[Literal]) -> usize {
+        let number = self.spans.len();
         self.watching[clause[0].at()].push((number, clause[1]));
         self.watching[clause[1].at()].push((number, clause[0]));
-        self.clauses.push(clause);
+        let start = self.literals.len() as u32;
+        self.literals.extend_from_slice(clause);
+        self.spans.push((start, self.literals.len() as u32));
         number
+    }
+
+    /// The literals of a clause.
+    fn clause(&self, number: usize) -> &[Literal] {
+        let (start, end) = self.spans[number];
+        &self.literals[start as usize..end as usize]
     }
 
     /// A literal follows from others, which hold. Where its opposite holds, what contradicts.
@@ -216,31 +237,24 @@ impl Clauses {
         while self.next < self.trail.len() {
             let failed = self.trail[self.next].not();
             self.next += 1;
-            let watching = std::mem::take(&mut self.watching[failed.at()]);
-            let mut kept = Vec::with_capacity(watching.len());
+            let mut watching = std::mem::take(&mut self.watching[failed.at()]);
             let mut conflict = None;
-            for (at, (number, other)) in watching.iter().enumerate() {
-                if conflict.is_some() {
-                    kept.extend_from_slice(&watching[at..]);
-                    break;
-                }
-                if self.value(*other) == Some(true) {
-                    kept.push((*number, *other));
-                    continue;
+            // Nobody else is put on this list meanwhile: its literal fails.
+            watching.retain_mut(|(number, other)| {
+                if conflict.is_some() || self.value(*other) == Some(true) {
+                    return true;
                 }
                 match self.look(*number, failed) {
-                    Looked::Moved => {}
-                    Looked::Holds(first) => kept.push((*number, first)),
-                    Looked::Fails => {
-                        kept.push((*number, *other));
-                        conflict = Some(*number);
-                    }
+                    Looked::Moved => return false,
+                    Looked::Holds(first) => *other = first,
+                    Looked::Fails => conflict = Some(*number),
                 }
-            }
-            self.watching[failed.at()] = kept;
+                true
+            });
+            self.watching[failed.at()] = watching;
             if let Some(number) = conflict {
-                let clause = &self.clauses[number];
-                return Err(clause.iter().map(|literal| literal.not()).collect());
+                let clause = self.clause(number).iter();
+                return Err(clause.map(|literal| literal.not()).collect());
             }
         }
         Ok(())
@@ -248,30 +262,29 @@ impl Clauses {
 
     /// A watched literal of a clause failed.
     fn look(&mut self, number: usize, failed: Literal) -> Looked {
-        let mut clause = std::mem::take(&mut self.clauses[number]);
-        if clause[0] == failed {
-            clause.swap(0, 1);
+        let (start, end) = self.spans[number];
+        let (start, end) = (start as usize, end as usize);
+        if self.literals[start] == failed {
+            self.literals.swap(start, start + 1);
         }
-        let first = clause[0];
-        let looked = if self.value(first) == Some(true) {
-            Looked::Holds(first)
-        } else {
-            let able = |literal: &Literal| self.value(*literal) != Some(false);
-            match (2..clause.len()).find(|at| able(&clause[*at])) {
-                Some(at) => {
-                    clause.swap(1, at);
-                    self.watching[clause[1].at()].push((number, first));
-                    Looked::Moved
-                }
-                None if self.value(first) == Some(false) => Looked::Fails,
-                None => {
-                    self.hold(first, Reason::Clause(number));
-                    Looked::Holds(first)
-                }
+        let first = self.literals[start];
+        if self.value(first) == Some(true) {
+            return Looked::Holds(first);
+        }
+        let able = |at: &usize| self.value(self.literals[*at]) != Some(false);
+        match (start + 2..end).find(able) {
+            Some(at) => {
+                self.literals.swap(start + 1, at);
+                let watched = self.literals[start + 1];
+                self.watching[watched.at()].push((number, first));
+                Looked::Moved
             }
-        };
-        self.clauses[number] = clause;
-        looked
+            None if self.value(first) == Some(false) => Looked::Fails,
+            None => {
+                self.hold(first, Reason::Clause(number));
+                Looked::Holds(first)
+            }
+        }
     }
 
     /// Undoes decisions until that many stand.
@@ -367,7 +380,7 @@ impl Clauses {
         match &self.reason[literal.proposition()] {
             Reason::Decided => Vec::new(),
             Reason::Clause(number) => {
-                let others = self.clauses[*number].iter().filter(|one| **one != literal);
+                let others = self.clause(*number).iter().filter(|one| **one != literal);
                 others.map(|one| one.not()).collect()
             }
             Reason::From(from) => from.clone(),
