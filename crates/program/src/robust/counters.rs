@@ -6,14 +6,15 @@
 //! column. Such a transaction holds the counter's row until it commits, so numbers grow in the
 //! order of commits: a row that a query does not see yet has a greater number than all rows it
 //! sees, and cannot be before the first row by that number.
-//! The increment is one statement (`set n = n + 1 … returning n`), or, where all who do it run on
-//! snapshots, a read and a write (a second writer is refused).
+//! The increment is one statement (`set n = n + 1 … returning n`), or a read that locks the row and
+//! a write, or, where all who do it run on snapshots, any read and a write (a second writer is
+//! refused).
 //! Assumed: the rows there at the beginning have smaller numbers than the counter.
 
 use super::facts::Facts;
 use crate::access::Binding;
 use crate::expr::{Expr, Operator, Row, StatementId, Value};
-use crate::ir::{Action, Insert, Part, Set, Statement};
+use crate::ir::{Action, Insert, Lock, Part, Set, Statement};
 use crate::paths::Path;
 use crate::schema::{ColumnId, Schema, TableId};
 
@@ -123,6 +124,9 @@ fn counter_of(
         let mut parts = statement.parts.iter();
         parts.any(|other| writes_back(path, other, part, counted))
     };
+    // Whoever locks the row when reading it has it until the end, as one statement would.
+    let locks = matches!(&part.action, Action::Select(select) if select.lock == Lock::Update);
+    counter.on_snapshots = !locks;
     path.statements.iter().any(increments).then_some(counter)
 }
 
@@ -182,7 +186,8 @@ fn own_increment(part: &Part, set: &Set) -> Option<i64> {
     (*value == own && by > 0).then_some(by)
 }
 
-/// Whether a part sets the counter of the row that another part read, to what that read and more.
+/// Whether a part sets the counter of the row that another part read, to what that read and more,
+/// or to more than it is.
 fn writes_back(path: &Path, part: &Part, read: &Part, column: ColumnId) -> bool {
     let Action::Update { sets } = &part.action else {
         return false;
@@ -193,7 +198,8 @@ fn writes_back(path: &Path, part: &Part, read: &Part, column: ColumnId) -> bool 
             let (value, by) = without_offset(&set.value);
             let source = source_of(path, value);
             let same = source.is_some_and(|(_, from, of)| of == column && from == read);
-            set.column == column && same && by > 0
+            let more = same && by > 0 || own_increment(part, set).is_some();
+            set.column == column && more
         })
 }
 

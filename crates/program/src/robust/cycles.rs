@@ -43,6 +43,8 @@ pub(super) struct Search<'a> {
     /// The level of each unit; none for those left out.
     pub levels: &'a [Option<Level>],
     pub kind: CycleKind,
+    /// The transaction of each unit.
+    pub transactions: &'a [usize],
 }
 
 /// Edges in the order of the cycle: A → P, P → B, and the way back from B to A.
@@ -98,7 +100,8 @@ impl Search<'_> {
         Some(cycle)
     }
 
-    /// Dangerous cycles, the shorter ones first, a few for every A, P and B.
+    /// Dangerous cycles, a few for every A, P and B: of each three transactions one, the shorter ones
+    /// first, then of each the next.
     pub fn some(&self, most: usize) -> Vec<Cycle> {
         let used: Vec<usize> = (0..self.edges.len())
             .filter(|at| self.is_used(*at))
@@ -127,13 +130,24 @@ impl Search<'_> {
             }
         }
         found.sort_by_key(|one| (one.0, one.1));
-        found.truncate(most);
+        let mut turns: BTreeMap<[usize; 3], usize> = BTreeMap::new();
+        let mut ordered: Vec<(usize, (usize, usize, bool, Cycle))> = Vec::new();
+        for one in found {
+            let (first, second) = (&self.edges[one.3[0]], &self.edges[one.3[1]]);
+            let who = [first.from, second.from, second.to].map(|unit| self.transactions[unit]);
+            let turn = turns.entry(who).or_default();
+            ordered.push((*turn, one));
+            *turn += 1;
+        }
+        ordered.sort_by_key(|(turn, one)| (*turn, one.0));
+        ordered.truncate(most);
+        let found = ordered.into_iter().map(|(_, one)| one);
         let whole = |(_, _, moves, mut cycle): (usize, usize, bool, Cycle)| {
             let (start, end) = (self.edges[cycle[0]].from, self.edges[cycle[1]].to);
             cycle.extend(steps.path(end, start, moves));
             cycle
         };
-        found.into_iter().map(whole).collect()
+        found.map(whole).collect()
     }
 
     fn is_used(&self, at: usize) -> bool {
@@ -202,6 +216,10 @@ impl Search<'_> {
         // One statement does not both change a row and find none.
         let changes = one.kind != EdgeKind::WriteRead;
         if two.misses && changes && one.target == two.source {
+            return None;
+        }
+        // Nor does a snapshot have a row for one statement and none for the other.
+        if level != Level::ReadCommitted && changes && two.absent.contains(&one.target) {
             return None;
         }
         let forward = match level {

@@ -397,7 +397,9 @@ fn cycle_of(units: &[Unit], levels: &[Option<Level>], kind: CycleKind) -> bool {
         on_snapshots: false,
     }
     .edges();
+    let transactions: Vec<usize> = units.iter().map(|unit| unit.transaction).collect();
     Search {
+        transactions: &transactions,
         edges: &edges,
         levels,
         kind,

@@ -15,7 +15,7 @@
 //! Source: Vandevoort, Ketsman, Koch, Neven, EDBT 2023. We differ: equal keys are found in the
 //! programs themselves, not declared; foreign keys say which rows exist; a search that ends at the
 //! first row of an order does not depend on the rows behind it; a key look-up that may find nothing
-//! depends on the insert of its row.
+//! depends on the insert of its row; a search that finds nothing does not depend on deletes.
 
 use super::counters::Numbered;
 use super::facts::Facts;
@@ -58,6 +58,8 @@ pub(super) struct Dependency {
     pub leave: usize,
     /// Whether `from` depends only if its statement, which could write, finds no row.
     pub misses: bool,
+    /// Where `from` found no row that `to` inserts: its accesses that would change that row.
+    pub absent: Vec<usize>,
 }
 
 pub(super) struct Graph<'a> {
@@ -83,6 +85,7 @@ impl Graph<'_> {
 
     fn between(&self, from: usize, to: usize, found: &mut Vec<Dependency>) {
         let (left, right) = (&self.units[from], &self.units[to]);
+        let apart = Same::new(&[left, right]);
         for (source, a) in left.accesses.iter().enumerate() {
             for (target, b) in right.accesses.iter().enumerate() {
                 if a.table != b.table || !(a.is_write() || b.is_write()) {
@@ -96,7 +99,7 @@ impl Graph<'_> {
                         EdgeKind::ReadWrite => self.pairs_of_read(a, b, &columns),
                         _ => self.pairs(&a.fixed, &b.fixed, a),
                     };
-                    let mut same = Same::new(&[left, right]);
+                    let mut same = apart.clone();
                     for (one, two) in &pairs {
                         same.join((0, *one), (1, *two));
                     }
@@ -115,6 +118,7 @@ impl Graph<'_> {
                         entry: usize::MAX,
                         leave: a.read_time(),
                         misses: false,
+                        absent: Vec::new(),
                     };
                     found.push(self.timed(edge, &same));
                 }
@@ -168,6 +172,12 @@ impl Graph<'_> {
                 let there = a.key.is_some() && a.sure;
                 there || self.comes_behind(a) || columns.is_empty()
             }
+            // A search that finds nothing finds nothing without that row, either.
+            EdgeKind::ReadWrite if a.none => match b.kind {
+                Kind::Delete => true,
+                Kind::Update => !a.predicate.meets(&b.writes),
+                Kind::Select | Kind::Insert => false,
+            },
             _ => false,
         }
     }
@@ -204,6 +214,13 @@ impl Graph<'_> {
         edge.counterflow_on_snapshot &= !(written || (held && a.kind == Kind::Select));
         edge.apart = !reads || written;
         edge.misses = reads && a.is_write() && a.key.is_some();
+        if reads && b.kind == Kind::Insert && a.key.is_some() {
+            let changes = |one: &Access| matches!(one.kind, Kind::Update | Kind::Delete);
+            let all = left.accesses.iter().enumerate();
+            let found = all.filter(|(_, one)| changes(one) && one.table == a.table);
+            let found = found.filter(|(_, one)| one.key == a.key);
+            edge.absent = found.map(|(at, _)| at).collect();
+        }
         if self.relations == Relations::None {
             return edge;
         }

@@ -1,5 +1,5 @@
-//! What the statements of a set of transactions never do: columns that nobody updates, tables that
-//! nobody inserts into or deletes from.
+//! What the statements of a set of transactions never do: columns that nobody updates or reads,
+//! tables that nobody inserts into or deletes from.
 
 use crate::ir::{Action, OnConflict, Set, Transaction};
 use crate::schema::{ColumnId, Schema, TableId};
@@ -11,13 +11,23 @@ pub(super) struct Facts {
     updated: BTreeSet<(TableId, ColumnId)>,
     inserted: BTreeSet<TableId>,
     deleted: BTreeSet<TableId>,
+    /// Columns that nobody reads, and that are no part of a key.
+    unread: BTreeSet<(TableId, ColumnId)>,
 }
 
 impl Facts {
     pub fn of<'a>(schema: &Schema, transactions: impl Iterator<Item = &'a Transaction>) -> Facts {
-        let mut facts = Facts::default();
+        let mut facts = Facts {
+            unread: plain_columns(schema),
+            ..Facts::default()
+        };
         for transaction in transactions {
             for statement in transaction.statements() {
+                for (table, read) in statement.reads(schema) {
+                    for column in read.columns {
+                        facts.unread.remove(&(table, column));
+                    }
+                }
                 for part in &statement.parts {
                     facts.add(schema, part.table, &part.action);
                 }
@@ -56,6 +66,11 @@ impl Facts {
         !self.updated.contains(&(table, column))
     }
 
+    /// Whether nobody looks at a column.
+    pub fn is_unread(&self, table: TableId, column: ColumnId) -> bool {
+        self.unread.contains(&(table, column))
+    }
+
     /// Whether rows can go.
     pub fn deletes(&self, table: TableId) -> bool {
         self.deleted.contains(&table)
@@ -65,4 +80,32 @@ impl Facts {
     pub fn is_fixed(&self, table: TableId) -> bool {
         !self.deleted.contains(&table) && !self.inserted.contains(&table)
     }
+}
+
+/// The columns that are no part of a key.
+fn plain_columns(schema: &Schema) -> BTreeSet<(TableId, ColumnId)> {
+    let mut found = BTreeSet::new();
+    for (at, table) in schema.tables.iter().enumerate() {
+        let id = TableId(at as u32);
+        found.extend(table.column_ids().map(|column| (id, column)));
+    }
+    for (at, table) in schema.tables.iter().enumerate() {
+        let id = TableId(at as u32);
+        for column in table
+            .primary_key
+            .iter()
+            .chain(table.unique.iter().flatten())
+        {
+            found.remove(&(id, *column));
+        }
+        for key in &table.foreign_keys {
+            for column in &key.columns {
+                found.remove(&(id, *column));
+            }
+            for column in &key.referred {
+                found.remove(&(key.table, *column));
+            }
+        }
+    }
+    found
 }

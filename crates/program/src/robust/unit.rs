@@ -11,7 +11,7 @@
 use super::facts::Facts;
 use super::rows::{KnownRows, confirmed};
 use crate::access::{Binding, ColumnSet, Reach};
-use crate::expr::{Condition, Expr, PartId};
+use crate::expr::{Condition, Expr, PartId, Row};
 use crate::ir::{Action, Insert, Lock, OnConflict, Part, Select, Set, Statement};
 use crate::paths::Path;
 use crate::schema::{ColumnId, Schema, TableId};
@@ -41,6 +41,8 @@ pub(super) struct Access {
     /// Where it looks for the least or the greatest row, and the path has one: what is known of
     /// that row, and by which column it is the least or greatest.
     pub first: Option<First>,
+    /// Whether the path goes this way only if the search finds no row.
+    pub none: bool,
     /// The columns it reads of the rows it finds.
     pub reads: ColumnSet,
     /// The columns it reads of every row of the table to find its rows.
@@ -130,6 +132,9 @@ impl Unit {
                 let access = unit.access(schema, facts, statement, part, position);
                 unit.accesses.push(access);
             }
+            if let ([_], Some(access)) = (&statement.parts[..], unit.accesses.last_mut()) {
+                access.none = access.kind == Kind::Select && finds_none(&path, position);
+            }
             for at in start..unit.accesses.len() {
                 known.settle(schema, facts, &path, &mut unit.accesses, at);
                 known.learn(schema, facts, statement, &mut unit, at);
@@ -196,8 +201,11 @@ impl Unit {
         part: &Part,
         position: usize,
     ) -> Access {
+        // What is inserted where nobody looks makes no difference.
+        let inserts = matches!(part.action, Action::Insert(_));
         let fixed: Vec<(ColumnId, usize)> = fixed(statement, part)
             .into_iter()
+            .filter(|(column, _)| !(inserts && facts.is_unread(part.table, *column)))
             .map(|(column, value)| (column, self.term(&value)))
             .collect();
         let key = key_columns(schema, facts, part).and_then(|columns| {
@@ -219,6 +227,7 @@ impl Unit {
             key,
             fixed,
             first: None,
+            none: false,
             reads,
             predicate,
             writes: part.writes(schema),
@@ -366,6 +375,18 @@ pub(super) fn is_plain(statement: &Statement) -> bool {
 }
 
 /// Whether the path goes on only if a statement found (or changed) a row.
+fn finds_none(path: &Path, position: usize) -> bool {
+    let is_none = |condition: &Condition| match condition {
+        Condition::Not(inner) => matches!(
+            &**inner,
+            Condition::HasRow { statement, row: Row::Nth(0) } if statement.0 as usize == position
+        ),
+        _ => false,
+    };
+    let mut guards = path.guards.iter();
+    guards.any(|guard| guard.condition.conjuncts().into_iter().any(is_none))
+}
+
 pub(super) fn is_confirmed(path: &Path, position: usize) -> bool {
     path.guards
         .iter()
