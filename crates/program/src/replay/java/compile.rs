@@ -93,9 +93,34 @@ impl JavaApplication {
             return Ok(());
         }
         let said = String::from_utf8_lossy(&output.stderr);
-        let few: Vec<&str> = said.lines().take(20).collect();
-        Err(ReplayError::new(format!("javac: {}", few.join("\n"))))
+        Err(ReplayError::new(refused(&said)))
     }
+}
+
+/// What the compiler said, and what to do about it: where packages are missing, which ones.
+fn refused(said: &str) -> String {
+    let mut missing: Vec<&str> = Vec::new();
+    for line in said.lines() {
+        let after = line.split("error: package ").nth(1);
+        let package = after.and_then(|rest| rest.strip_suffix(" does not exist"));
+        if let Some(package) = package
+            && !missing.contains(&package)
+        {
+            missing.push(package);
+        }
+    }
+    let few: Vec<&str> = said.lines().take(20).collect();
+    if missing.is_empty() {
+        return format!("javac: {}", few.join("\n"));
+    }
+    missing.sort_unstable();
+    format!(
+        "javac does not find what the sources need: {}\n  Give the jars and directories that have \
+         it with --class-path, or the sources themselves among the paths; without --java the \
+         statements are played as they were read.\n  {}",
+        missing.join(", "),
+        few.first().copied().unwrap_or_default()
+    )
 }
 
 /// A class path as Java takes it.
@@ -113,6 +138,21 @@ pub(super) fn joined(path: &[PathBuf]) -> OsString {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn missing_packages_are_named_once() {
+        let said = "A.java:3: error: package org.slf4j does not exist\nimport org.slf4j.Logger;\n\
+                    B.java:4: error: package com.x.api does not exist\n\
+                    B.java:5: error: package org.slf4j does not exist\n3 errors\n";
+        let problem = refused(said);
+        assert!(
+            problem.contains("need: com.x.api, org.slf4j\n"),
+            "{problem}"
+        );
+        assert!(problem.contains("--class-path"), "{problem}");
+        let other = refused("A.java:1: error: ';' expected\n");
+        assert_eq!(other, "javac: A.java:1: error: ';' expected");
+    }
 
     #[test]
     fn a_given_driver_is_taken() {
