@@ -3,8 +3,9 @@
 use crate::ir::Program;
 use crate::java::{JavaFile, read_java};
 use crate::log::read_log;
-use crate::place::{Place, ProgramError};
-use crate::sql::schema_of;
+use crate::place::{Note, NoteKind, Place, ProgramError};
+use crate::sql::DdlReader;
+use crate::sql::split::split;
 use crate::sqlfile::{has_transactions, invariants, read_sql_file};
 use crate::supplied::supply_left_out;
 
@@ -21,25 +22,23 @@ pub struct SourceFile<'a> {
 /// and logs (any other ending). All share the tables.
 pub fn read_sources(files: &[SourceFile<'_>]) -> Result<Program, ProgramError> {
     let mut program = Program::default();
-    let mut ddl = String::new();
-    let mut ddl_name = "";
-    for file in files.iter().filter(|file| is(file, ".sql")) {
-        if !has_transactions(file.text) {
-            // One text, so that keys can refer to tables of another file; places are exact for the
-            // only or first file.
-            ddl.push_str(file.text);
-            ddl.push_str("\n;\n");
-            if ddl_name.is_empty() {
-                ddl_name = file.name;
-            }
+    let (declaring, passed_over) = declaring(files);
+    let mut reader = DdlReader::default();
+    for file in &declaring {
+        for piece in split(file.text, &Place::new(file.name, 1, 1)) {
+            reader.read(&piece.text, &piece.place)?;
         }
     }
-    let (schema, notes) = schema_of(&ddl, ddl_name)?;
+    let (schema, notes) = reader.finish();
     program.schema = schema;
     program.notes = notes;
+    program.notes.extend(passed_over);
     for file in files {
         let read = match (is(file, ".sql"), is(file, ".java")) {
             (true, _) if !has_transactions(file.text) => {
+                if !declaring.iter().any(|one| one.name == file.name) {
+                    continue;
+                }
                 let notes = &mut program.notes;
                 let found = invariants(file.text, file.name, &program.schema, notes)?;
                 program.invariants.extend(found);
@@ -70,6 +69,70 @@ pub fn read_sources(files: &[SourceFile<'_>]) -> Result<Program, ProgramError> {
     }
     supply_left_out(&mut program);
     Ok(program)
+}
+
+/// The files with tables that count. Applications come with the tables for several databases: of
+/// files that declare the same table, the first counts, and the others are noted.
+fn declaring<'f>(files: &'f [SourceFile<'f>]) -> (Vec<&'f SourceFile<'f>>, Vec<Note>) {
+    let mut owners: Vec<(String, &str)> = Vec::new();
+    let (mut kept, mut repeated) = (Vec::new(), Vec::new());
+    for file in files.iter().filter(|file| is(file, ".sql")) {
+        if has_transactions(file.text) {
+            continue;
+        }
+        let tables = declared_tables(file.text);
+        let mut known = owners.iter().filter(|(table, _)| tables.contains(table));
+        match known.next().map(|(table, owner)| (table.clone(), *owner)) {
+            Some((table, owner)) => repeated.push((file.name, table, owner)),
+            None => {
+                owners.extend(tables.into_iter().map(|table| (table, file.name)));
+                kept.push(file);
+            }
+        }
+    }
+    let note = repeated.first().map(|(name, table, owner)| Note {
+        place: Place::new(name, 1, 1),
+        text: format!("create table {table}"),
+        assumed: match repeated.len() {
+            1 => format!("passed over: {owner} declares it"),
+            count => format!(
+                "passed over, with {} others: {owner} declares it",
+                count - 1
+            ),
+        },
+        advice: "Name the file that counts with --schema.".to_string(),
+        kind: NoteKind::Value,
+    });
+    (kept, note.into_iter().collect())
+}
+
+/// The names after `create table`, in lower case and without quotes.
+fn declared_tables(text: &str) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    for piece in split(text, &Place::new("", 1, 1)) {
+        let words = piece.text.split(|c: char| c.is_whitespace() || c == '(');
+        let words: Vec<String> = words
+            .filter(|word| !word.is_empty())
+            .take(8)
+            .map(str::to_ascii_lowercase)
+            .collect();
+        if words.first().is_none_or(|word| word != "create") {
+            continue;
+        }
+        let Some(at) = words.iter().position(|word| word == "table") else {
+            continue;
+        };
+        let mut name = words[at + 1..].iter();
+        let name = name.find(|word| !matches!(word.as_str(), "if" | "not" | "exists"));
+        if let Some(name) = name {
+            let last = name.rsplit('.').next().unwrap_or(name);
+            let bare = last.trim_matches(['"', '`', '[', ']']).to_string();
+            if !found.contains(&bare) {
+                found.push(bare);
+            }
+        }
+    }
+    found
 }
 
 fn is(file: &SourceFile<'_>, ending: &str) -> bool {

@@ -31,11 +31,17 @@ pub struct Sources {
 /// Reads what the arguments name.
 pub fn read(args: &SourceArgs) -> Result<Sources, Failure> {
     let mut files = Vec::new();
-    for path in args.schema.iter().chain(&args.paths) {
-        match Path::new(path).is_dir() {
-            true => read_directory(path, &mut files)?,
-            false => files.push(read_file(path, NAMED_BYTES_MAX)?),
-        }
+    let is_dir = |path: &&String| Path::new(path.as_str()).is_dir();
+    let all: Vec<&String> = args.schema.iter().chain(&args.paths).collect();
+    // What is named comes before what is found: of files with the same tables the first counts.
+    for path in all.iter().filter(|path| !is_dir(path)) {
+        files.push(read_file(path, NAMED_BYTES_MAX)?);
+    }
+    for path in all.iter().filter(|path| is_dir(path)) {
+        let mut found = Vec::new();
+        read_directory(path, &mut found)?;
+        found.sort_by_key(|file| dialect(&file.name));
+        files.extend(found);
     }
     let mut program = understand(&files)?;
     keep(&mut program, &args.transactions)?;
@@ -52,6 +58,40 @@ pub fn understand(files: &[Text]) -> Result<Program, Failure> {
         })
         .collect();
     read_sources(&views).map_err(|error| Failure(error.to_string()))
+}
+
+/// Where a file with tables for one database stands among those for others: PostgreSQL's first,
+/// then those for none in particular.
+fn dialect(name: &str) -> usize {
+    let name = name.rsplit('/').next().unwrap_or(name).to_ascii_lowercase();
+    let others = [
+        "cockroach",
+        "db2",
+        "hsqldb",
+        "maria",
+        "memsql",
+        "monet",
+        "myrocks",
+        "mysql",
+        "noisepage",
+        "nuodb",
+        "oracle",
+        "peloton",
+        "phoenix",
+        "singlestore",
+        "sqlite",
+        "sqlserver",
+        "timesten",
+        "cassandra",
+        "h2",
+        "mssql",
+    ];
+    match () {
+        () if !name.ends_with(".sql") => 1,
+        () if name.contains("postgres") => 0,
+        () if others.iter().any(|other| name.contains(other)) => 2,
+        () => 1,
+    }
 }
 
 /// Leaves only the transactions of these names.
