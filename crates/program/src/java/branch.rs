@@ -1,6 +1,6 @@
 //! Branches: each side followed apart, and what is known after both.
 
-use super::env::{Env, ObjectId, Slot, Val};
+use super::env::{Env, ObjectId, Slot, Val, is_sql};
 use super::translate::{Chain, Translator, executes};
 use super::tree::Node;
 use crate::expr::{Condition, Expr, Value, VariableId};
@@ -10,22 +10,11 @@ use rustc_hash::FxHashMap;
 impl<'a> Translator<'a> {
     /// The steps of a statement as the arm of something, with what is known afterwards.
     pub fn arm(&mut self, node: Option<&'a Node>, chain: &Chain<'_, 'a>) -> Arm {
-        let before = self.env.clone();
-        let mut consumed = false;
-        let steps = self.apart(|this| {
-            if let Some(node) = node {
-                consumed = match node.kind {
-                    "block" => this.block(&node.children, Some(chain)),
-                    _ => this.statement(node, chain),
-                };
-            }
-        });
-        Arm {
-            steps,
-            env: std::mem::replace(&mut self.env, before),
-            ended: std::mem::replace(&mut self.ended, false),
-            consumed,
-        }
+        self.arm_of(chain, |this, chain| match node {
+            Some(node) if node.kind == "block" => this.block(&node.children, Some(chain)),
+            Some(node) => this.statement(node, chain),
+            None => false,
+        })
     }
 
     pub fn branch(&mut self, node: &'a Node, chain: &Chain<'_, 'a>) -> bool {
@@ -64,7 +53,7 @@ impl<'a> Translator<'a> {
     }
 
     /// Follows what comes after, at the end of an arm.
-    fn go_on(&mut self, arm: &mut Arm, chain: &Chain<'_, 'a>) {
+    pub fn go_on(&mut self, arm: &mut Arm, chain: &Chain<'_, 'a>) {
         if arm.consumed || arm.ended {
             return;
         }
@@ -77,7 +66,7 @@ impl<'a> Translator<'a> {
     }
 
     /// Whether two arms that both go on leave different statements behind a name.
-    fn disagree(&self, yes: &Arm, no: &Arm) -> bool {
+    pub fn disagree(&self, yes: &Arm, no: &Arm) -> bool {
         if yes.ended || no.ended {
             return false;
         }
@@ -86,12 +75,19 @@ impl<'a> Translator<'a> {
             let (Some(one), Some(two)) = (yes.env.slots.get(name), no.env.slots.get(name)) else {
                 return false;
             };
-            one.val != two.val && (one.val.is_structural() || two.val.is_structural())
+            let texts = match (one.variable, two.variable) {
+                (Some(a), Some(b)) if a == b => {
+                    let (a, b) = (yes.env.samples.get(&a), no.env.samples.get(&b));
+                    a.zip(b).is_some_and(|(a, b)| differ(a, b))
+                }
+                _ => false,
+            };
+            texts || one.val != two.val && (one.val.is_structural() || two.val.is_structural())
         })
     }
 
     /// What is known after two arms.
-    fn join(&mut self, yes: &mut Arm, no: &mut Arm) {
+    pub fn join(&mut self, yes: &mut Arm, no: &mut Arm) {
         match (yes.ended, no.ended) {
             (true, _) => self.env = no.env.clone(),
             (false, true) => self.env = yes.env.clone(),
@@ -109,9 +105,25 @@ impl<'a> Translator<'a> {
             return;
         };
         let (one, two) = (one.clone(), two.clone());
-        if one.val == two.val {
+        let sampled = |env: &Env| {
+            one.variable
+                .map(|variable| env.samples.get(&variable).cloned())
+        };
+        if one.val == two.val && sampled(&yes.env) == sampled(&no.env) {
             self.env.slots.insert(name.to_string(), one);
             return;
+        }
+        if let Some(variable) = one.variable.filter(|_| one.variable == two.variable) {
+            let (a, b) = (
+                yes.env.samples.get(&variable),
+                no.env.samples.get(&variable),
+            );
+            // What differs is a separator: the longer one has it.
+            let longer = a.zip(b).map(|(a, b)| if a.len() < b.len() { b } else { a });
+            match longer.cloned() {
+                Some(text) => self.env.samples.insert(variable, text),
+                None => self.env.samples.remove(&variable),
+            };
         }
         let ty = one.ty;
         let (val, variable) = match (&one.val, &two.val) {
@@ -181,8 +193,8 @@ fn held(val: &Val) -> Option<Expr> {
 pub(super) struct Arm {
     pub steps: Vec<Step>,
     pub env: Env,
-    ended: bool,
-    consumed: bool,
+    pub ended: bool,
+    pub consumed: bool,
 }
 
 pub(super) fn sorted(fields: &FxHashMap<String, VariableId>) -> Vec<(String, VariableId)> {
@@ -192,6 +204,21 @@ pub(super) fn sorted(fields: &FxHashMap<String, VariableId>) -> Vec<(String, Var
         .collect();
     fields.sort();
     fields
+}
+
+/// Whether two texts of SQL differ in more than placeholders and what separates them.
+fn differ(one: &str, two: &str) -> bool {
+    let (longer, shorter) = match one.len() < two.len() {
+        true => (two, one),
+        false => (one, two),
+    };
+    if !is_sql(one) && !is_sql(two) {
+        return false;
+    }
+    match longer.strip_prefix(shorter) {
+        Some(more) => !more.chars().all(|c| "?,() \n\t".contains(c)),
+        None => true,
+    }
 }
 
 fn is_about_logging(test: &str) -> bool {

@@ -3,14 +3,13 @@
 
 use super::env::{Env, Val, carries_nothing, type_of};
 use super::index::parameters;
+use super::lambda::CALLS_MAX;
+use super::receivers::Meant;
 use super::translate::{Frame, Translator, executes};
 use super::tree::Node;
 use crate::expr::Expr;
 use crate::ir::Step;
 use crate::schema::Type;
-
-/// Calls are followed this deep.
-const CALLS_MAX: usize = 12;
 
 impl<'a> Translator<'a> {
     /// The values of the arguments.
@@ -29,6 +28,9 @@ impl<'a> Translator<'a> {
     pub fn call(&mut self, node: &'a Node, used: bool) -> Val {
         if let Some(value) = self.index.constant(self.class(), node) {
             return Val::Expr(Expr::Constant(value));
+        }
+        if let Some(val) = self.placeholder_list(node) {
+            return val;
         }
         let name = node.name();
         let object = match node.child("object") {
@@ -52,6 +54,17 @@ impl<'a> Translator<'a> {
         if !is_name && let Some(class) = self.index.class(object.text()) {
             return self.class_call(node, class, used);
         }
+        if let Some(val) = self.put_together(node) {
+            return val;
+        }
+        let count = node.child("arguments").map_or(0, |all| all.children.len());
+        let meant = match self.is_jdbc(object) {
+            true => Meant::Nothing,
+            false => self.meant(object, name, count),
+        };
+        if matches!(meant, Meant::Nothing) && self.hands_code(node) {
+            return self.hand_over(node);
+        }
         // Whatever gives connections, these are the calls of one.
         match name {
             "getConnection" => return Val::Connection,
@@ -61,6 +74,20 @@ impl<'a> Translator<'a> {
             _ => {}
         }
         let receiver = self.value(object);
+        match (&receiver, meant) {
+            (Val::Lambda(id), _) => {
+                let arguments = self.arguments(node);
+                return self.run_lambda(node, *id, arguments);
+            }
+            (Val::Expr(_) | Val::Nothing | Val::Object(_), Meant::One(class, method)) => {
+                let arguments = self.arguments(node);
+                return self.follow(node, class, method, arguments);
+            }
+            (Val::Expr(_) | Val::Nothing | Val::Object(_), Meant::Several(classes)) => {
+                self.note_several(node, &classes);
+            }
+            _ => {}
+        }
         if matches!(receiver, Val::Nothing | Val::Expr(_))
             && is_template(name)
             && let Some(val) = self.template_call(node)
@@ -85,7 +112,7 @@ impl<'a> Translator<'a> {
                 self.lost(node, arguments, false)
             }
             Val::Expr(value) => self.value_call(node, object, value, name, used),
-            Val::Nothing => self.other_call(node, object, name, used),
+            Val::Nothing | Val::Lambda(_) => self.other_call(node, object, name, used),
         }
     }
 
@@ -95,11 +122,12 @@ impl<'a> Translator<'a> {
             return self.bench_prepared(node, name);
         }
         let count = node.child("arguments").map_or(0, |all| all.children.len());
-        match self.index.method(class, name, count) {
-            Some((class, method)) if worth_following(method) => {
+        match self.own_method(node, class, name, count) {
+            Some((class, method)) if worth_following(method) || self.reaches(method) => {
                 let arguments = self.arguments(node);
                 self.follow(node, class, method, arguments)
             }
+            None if self.hands_code(node) => self.hand_over(node),
             _ => {
                 let arguments = self.arguments(node);
                 self.lost(node, arguments, used)
@@ -112,17 +140,107 @@ impl<'a> Translator<'a> {
         let found = self.index.method(class, node.name(), count);
         let arguments = self.arguments(node);
         match found {
-            Some((class, method)) if reaches_database(method) => {
+            Some((class, method)) if reaches_database(method) || self.reaches(method) => {
                 self.follow(node, class, method, arguments)
             }
+            None if self.hands_code(node) => self.hand_over(node),
             _ => self.lost(node, arguments, used),
         }
+    }
+
+    /// The method of the object at hand that a call means: of several with as many parameters, the
+    /// one that takes a connection where one is given.
+    fn own_method(
+        &mut self,
+        node: &'a Node,
+        class: usize,
+        name: &str,
+        count: usize,
+    ) -> Option<(usize, &'a Node)> {
+        let from = match node
+            .child("object")
+            .is_some_and(|object| object.kind == "super")
+        {
+            true => class,
+            false => self.this_class(),
+        };
+        let found = self.index.method(from, name, count)?;
+        let same = self.index.overloads(found.0, name, count);
+        if same.len() < 2 {
+            return Some(found);
+        }
+        let given: &[Node] = node.child("arguments").map_or(&[], |all| &all.children);
+        let fits: Vec<&'a Node> = same
+            .into_iter()
+            .filter(|method| self.takes(method, given))
+            .collect();
+        if fits.len() > 1 && fits.iter().any(|method| self.reaches(method)) {
+            let assumed = "one of several methods of that name; the first is followed";
+            self.note(node, assumed, "Give them different names.");
+        }
+        fits.first()
+            .map_or(Some(found), |method| Some((found.0, method)))
+    }
+
+    /// Whether a method may be given these arguments, as far as their types are known.
+    fn takes(&self, method: &Node, given: &[Node]) -> bool {
+        let all = parameters(method).into_iter().zip(given);
+        let mut known = all.filter_map(|(parameter, argument)| {
+            let wanted = parameter.child("type").map_or("", Node::text);
+            Some((wanted, self.java_type(argument)?))
+        });
+        known.all(|(wanted, given)| {
+            let wanted = wanted.split('<').next().unwrap_or(wanted);
+            let given = given.split('<').next().unwrap_or(given);
+            let same_kind = type_of(wanted) == type_of(given) && type_of(given) != Type::Other;
+            let class = |name: &str| self.index.class(name);
+            let below = match (class(wanted), class(given)) {
+                (Some(above), Some(below)) => self.index.ancestry(below).contains(&above),
+                _ => false,
+            };
+            wanted == given || same_kind || below || matches!(wanted, "Object" | "T")
+        })
+    }
+
+    /// The type of an argument, where it is declared or a literal.
+    fn java_type<'n>(&'n self, node: &'n Node) -> Option<&'n str> {
+        match node.kind {
+            "identifier" => match self.env.types.get(node.text()) {
+                Some(java) if java != "var" => Some(java),
+                Some(_) => None,
+                None => self
+                    .index
+                    .field(self.class(), node.text())
+                    .map(|(_, field)| field.ty),
+            },
+            "string_literal" => Some("String"),
+            "decimal_integer_literal" => Some("int"),
+            "decimal_floating_point_literal" => Some("double"),
+            "true" | "false" => Some("boolean"),
+            "object_creation_expression" => node.child("type").map(Node::text),
+            _ => None,
+        }
+    }
+
+    /// Whether an object is one of JDBC's, by what is known of it.
+    fn is_jdbc(&self, object: &'a Node) -> bool {
+        let slot = match object.kind {
+            "identifier" => self.env.slots.get(object.text()),
+            _ => None,
+        };
+        slot.is_some_and(|slot| {
+            matches!(
+                slot.val,
+                Val::Connection | Val::Prepared(_) | Val::Rows(_) | Val::Statement | Val::List(_)
+            )
+        })
     }
 
     /// A call that is not followed. With a connection or a statement in its arguments it may
     /// execute anything.
     pub fn lost(&mut self, node: &'a Node, arguments: Vec<Val>, used: bool) -> Val {
-        let reaches = |val: &Val| matches!(val, Val::Connection | Val::Prepared(_));
+        let reaches =
+            |val: &Val| matches!(val, Val::Connection | Val::Prepared(_) | Val::Lambda(_));
         if arguments.iter().any(reaches) {
             let advice = "Give the file that has the method, too.";
             self.note(node, "what it does to the database is left out", advice);
@@ -150,7 +268,11 @@ impl<'a> Translator<'a> {
         };
         let java = method.child("type").map_or("", Node::text);
         let result = self.variable(&format!("{}()", method.name()), type_of(java));
-        let inner = self.callee_env();
+        let this = match self.index.ancestry(self.this_class()).contains(&class) {
+            true => self.this_class(),
+            false => class,
+        };
+        let inner = self.callee_env(this == self.this_class());
         let outer = std::mem::replace(&mut self.env, inner);
         let loops = std::mem::take(&mut self.loops);
         for (parameter, argument) in parameters(method).into_iter().zip(arguments) {
@@ -158,6 +280,7 @@ impl<'a> Translator<'a> {
         }
         self.frames.push(Frame {
             class,
+            this,
             label,
             returned: None,
             result,
@@ -169,8 +292,9 @@ impl<'a> Translator<'a> {
         self.ended = false;
         self.loops = loops;
         let inner = std::mem::replace(&mut self.env, outer);
+        self.env.samples.extend(inner.samples);
         for (name, slot) in inner.slots {
-            if name.starts_with("this.") {
+            if name.starts_with("this.") && this == self.this_class() {
                 self.env.slots.insert(name, slot);
             }
         }
@@ -185,8 +309,14 @@ impl<'a> Translator<'a> {
     }
 
     /// The fields of the object are seen by the method that is called.
-    fn callee_env(&self) -> Env {
-        let mut inner = Env::default();
+    fn callee_env(&self, same_object: bool) -> Env {
+        let mut inner = Env {
+            samples: self.env.samples.clone(),
+            ..Env::default()
+        };
+        if !same_object {
+            return inner;
+        }
         for (name, slot) in &self.env.slots {
             if name.starts_with("this.") {
                 inner.slots.insert(name.clone(), slot.clone());
@@ -202,6 +332,11 @@ impl<'a> Translator<'a> {
             None => return,
         };
         let java = parameter.child("type").map_or("", Node::text);
+        self.env.types.insert(name.to_string(), java.to_string());
+        let argument = match java {
+            "Connection" => Val::Connection,
+            _ => argument,
+        };
         let slot = super::env::Slot {
             val: argument.clone(),
             variable: None,
@@ -278,6 +413,7 @@ impl<'a> Translator<'a> {
             let java = parameter.child("type").map_or("", Node::text);
             let name = parameter.name();
             let array = parameter.child("dimensions").is_some();
+            self.env.types.insert(name.to_string(), java.to_string());
             let ty = if array { Type::List } else { type_of(java) };
             let val = match java {
                 "Connection" => Val::Connection,

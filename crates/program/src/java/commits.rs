@@ -19,7 +19,7 @@ pub(super) fn cut(steps: Vec<Step>) -> (Vec<Vec<Step>>, bool) {
     let mut inside = false;
     let mut cut = Vec::new();
     for piece in pieces {
-        let piece = without_commits(piece, false, &mut inside);
+        let piece = without_commits(piece, false, &mut Vec::new(), &mut inside);
         if executes(&piece) {
             cut.push(closed(piece, label));
         }
@@ -68,12 +68,28 @@ fn executes(steps: &[Step]) -> bool {
 }
 
 /// The steps without commits; `inside` tells whether a statement follows one of them.
-fn without_commits(steps: Vec<Step>, followed: bool, inside: &mut bool) -> Vec<Step> {
+/// `after` has, for each block that a break may leave, whether one follows it.
+fn without_commits(
+    steps: Vec<Step>,
+    followed: bool,
+    after: &mut Vec<(Label, bool)>,
+    inside: &mut bool,
+) -> Vec<Step> {
     let mut kept: Vec<Step> = Vec::new();
     let mut followed = followed;
     for step in steps.into_iter().rev() {
         match step {
             Step::Commit => *inside |= followed,
+            // What comes after it in the text does not follow it.
+            Step::Break(label) => {
+                let outer = after.iter().find(|(known, _)| *known == label);
+                followed = outer.is_some_and(|(_, followed)| *followed);
+                kept.push(Step::Break(label));
+            }
+            Step::Abort { place } => {
+                followed = false;
+                kept.push(Step::Abort { place });
+            }
             Step::If {
                 condition,
                 then,
@@ -83,15 +99,17 @@ fn without_commits(steps: Vec<Step>, followed: bool, inside: &mut bool) -> Vec<S
                 let does = executes(&then) || executes(&otherwise);
                 kept.push(Step::If {
                     condition,
-                    then: without_commits(then, followed, inside),
-                    otherwise: without_commits(otherwise, followed, inside),
+                    then: without_commits(then, followed, after, inside),
+                    otherwise: without_commits(otherwise, followed, after, inside),
                     place,
                 });
                 followed |= does;
             }
             Step::Block { label, body } => {
                 let does = executes(&body);
-                let body = without_commits(body, followed, inside);
+                after.push((label, followed));
+                let body = without_commits(body, followed, after, inside);
+                after.pop();
                 kept.push(Step::Block { label, body });
                 followed |= does;
             }
@@ -103,7 +121,9 @@ fn without_commits(steps: Vec<Step>, followed: bool, inside: &mut bool) -> Vec<S
             } => {
                 // The next iteration follows, too.
                 let does = executes(&body);
-                let body = without_commits(body, followed || does, inside);
+                after.push((label, followed));
+                let body = without_commits(body, followed || does, after, inside);
+                after.pop();
                 kept.push(Step::Loop {
                     label,
                     repeat,

@@ -4,6 +4,8 @@ use super::env::Val;
 use super::translate::Translator;
 use super::tree::Node;
 use crate::expr::{Comparison, Condition, Expr, Value};
+use crate::ir::Step;
+use crate::schema::Type;
 
 impl<'a> Translator<'a> {
     /// The truth of an expression.
@@ -46,6 +48,40 @@ impl<'a> Translator<'a> {
         }
     }
 
+    /// Two conditions, the second of which is looked at only where the first holds (`&&`), or does
+    /// not (`||`): so is what it executes.
+    fn guarded(&mut self, node: &'a Node, first: Condition, both: bool) -> Condition {
+        let mut second = Condition::True;
+        let mut steps = self.apart(|this| second = this.condition(node));
+        if !executes_any(&steps) {
+            self.out.extend(steps);
+            return match both {
+                true => first.and(second),
+                false => Condition::Or(vec![first, second]),
+            };
+        }
+        let variable = self.variable("holds", Type::Boolean);
+        let holds = |value: bool| Step::Let {
+            variable,
+            value: Expr::Constant(Value::Boolean(value)),
+        };
+        self.emit(holds(!both));
+        let place = node.place();
+        steps.push(Step::If {
+            condition: second,
+            then: vec![holds(true)],
+            otherwise: vec![holds(false)],
+            place: place.clone(),
+        });
+        self.emit(Step::If {
+            condition: if both { first } else { first.negated() },
+            then: steps,
+            otherwise: Vec::new(),
+            place,
+        });
+        self.is_true(Val::Expr(Expr::Variable(variable)))
+    }
+
     pub fn compared(&mut self, node: &'a Node) -> Condition {
         let (Some(operator), Some(left), Some(right)) = (
             node.child("operator"),
@@ -57,11 +93,11 @@ impl<'a> Translator<'a> {
         match operator.text() {
             "&&" | "&" => {
                 let one = self.condition(left);
-                return one.and(self.condition(right));
+                return self.guarded(right, one, true);
             }
             "||" | "|" => {
                 let one = self.condition(left);
-                return Condition::Or(vec![one, self.condition(right)]);
+                return self.guarded(right, one, false);
             }
             _ => {}
         }
@@ -85,6 +121,17 @@ pub(super) fn truth(condition: Condition) -> Expr {
         then: Box::new(Expr::Constant(Value::Boolean(true))),
         otherwise: Box::new(Expr::Constant(Value::Boolean(false))),
     }
+}
+
+fn executes_any(steps: &[Step]) -> bool {
+    let mut waiting: Vec<&Step> = steps.iter().collect();
+    while let Some(step) = waiting.pop() {
+        if matches!(step, Step::Execute(_)) {
+            return true;
+        }
+        waiting.extend(step.inner());
+    }
+    false
 }
 
 fn comparison(operator: &str) -> Option<Comparison> {

@@ -29,6 +29,8 @@ pub(super) enum Val {
     Connection,
     /// A plain JDBC statement, without text.
     Statement,
+    /// Code, by its position in the translator.
+    Lambda(usize),
     /// Nothing that matters: loggers, random generators, results of void methods.
     Nothing,
 }
@@ -54,8 +56,8 @@ impl Val {
     /// SQL text it is cannot be chosen by a value.
     pub fn is_structural(&self) -> bool {
         match self {
-            Val::Prepared(_) | Val::Rows(_) => true,
-            Val::Expr(Expr::Constant(Value::Text(text))) => is_sql(text),
+            Val::Prepared(_) | Val::Rows(_) | Val::Lambda(_) => true,
+            Val::Expr(Expr::Constant(Value::Text(text))) => is_sql(text) || is_clause(text),
             _ => false,
         }
     }
@@ -74,6 +76,22 @@ pub(super) fn is_sql(text: &str) -> bool {
     known.contains(&word.to_ascii_lowercase().as_str())
 }
 
+/// Whether a text starts like a piece of a statement that is put together.
+pub(super) fn is_clause(text: &str) -> bool {
+    let mut words = text.split_whitespace().map(str::to_ascii_lowercase);
+    let first = words.next().unwrap_or_default();
+    match first.as_str() {
+        "for" => words
+            .next()
+            .is_some_and(|word| word == "update" || word == "share"),
+        "order" | "group" => words.next().is_some_and(|word| word == "by"),
+        "left" | "inner" | "right" => words.next().is_some_and(|word| word == "join"),
+        "and" | "or" => text.contains(['=', '<', '>', '?']),
+        "where" | "limit" | "offset" | "having" | "join" | "union" | "returning" | "nowait" => true,
+        _ => false,
+    }
+}
+
 /// A name in scope.
 #[derive(Clone, Debug)]
 pub(super) struct Slot {
@@ -89,6 +107,10 @@ pub(super) struct Slot {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Env {
     pub slots: FxHashMap<String, Slot>,
+    /// The types that names are declared with.
+    pub types: FxHashMap<String, String>,
+    /// What is known of the texts of variables.
+    pub samples: FxHashMap<VariableId, String>,
 }
 
 /// The type of a Java type.

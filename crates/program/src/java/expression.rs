@@ -5,7 +5,7 @@ use super::branch::sorted;
 use super::condition::truth;
 use super::env::{Val, carries_nothing};
 use super::index::combine;
-use super::translate::{Translator, executes};
+use super::translate::Translator;
 use super::tree::Node;
 use crate::expr::{Condition, Expr, Operator, Value};
 use crate::ir::Step;
@@ -17,6 +17,11 @@ impl<'a> Translator<'a> {
     /// The class of the method at hand.
     pub fn class(&self) -> usize {
         self.frames.last().map_or(0, |frame| frame.class)
+    }
+
+    /// The class of the object whose method is at hand.
+    pub fn this_class(&self) -> usize {
+        self.frames.last().map_or(0, |frame| frame.this)
     }
 
     /// The value a Java value is for a statement.
@@ -71,11 +76,10 @@ impl<'a> Translator<'a> {
             "array_creation_expression" | "array_initializer" => self.array(node),
             "array_access" => self.element(node),
             "switch_expression" => self.switched(node),
-            "lambda_expression" if executes(node) => {
-                let advice = "Write it as a method, or where it is called.";
-                self.note(node, "what it does to the database is left out", advice);
-                Val::Expr(self.unknown(Vec::new()))
-            }
+            "lambda_expression" | "method_reference" => match self.lambda(node) {
+                Some(val) => val,
+                None => Val::Expr(self.unknown(Vec::new())),
+            },
             _ => match self.index.constant(self.class(), node) {
                 Some(value) => Val::Expr(Expr::Constant(value)),
                 None => Val::Expr(self.unknown(Vec::new())),
@@ -106,12 +110,20 @@ impl<'a> Translator<'a> {
             .map(|(_, field)| field.ty);
         match ty {
             Some("Connection") => Val::Connection,
-            // Prepared where it is first used.
+            // Prepared once, or where it is first used.
             Some("PreparedStatement" | "Statement" | "ResultSet" | "CallableStatement") => {
-                Val::Expr(Expr::Constant(Value::Null))
+                match self.prepared_field(name) {
+                    Some(val) => val,
+                    None => Val::Expr(Expr::Constant(Value::Null)),
+                }
             }
             Some(ty) if carries_nothing(ty) => Val::Nothing,
             Some(ty) => {
+                if ty == "SQLStmt"
+                    && let Some(val) = self.built_field(name)
+                {
+                    return val;
+                }
                 let variable = self.variable(name, super::env::type_of(ty));
                 let slot = super::env::Slot {
                     val: Val::Expr(Expr::Variable(variable)),
@@ -124,6 +136,49 @@ impl<'a> Translator<'a> {
             // A class name, or something inherited.
             None => Val::Nothing,
         }
+    }
+
+    /// A statement whose text is put together where the object is made.
+    fn built_field(&mut self, name: &str) -> Option<Val> {
+        let (class, field) = self.index.field(self.class(), name)?;
+        let made = field
+            .value
+            .or_else(|| self.index.only_assigned(class, name))?;
+        let hidden = std::mem::take(&mut self.env.slots);
+        let mut val = Val::Nothing;
+        // What it does on the way happened before.
+        self.apart(|this| val = this.value(made));
+        self.env.slots = hidden;
+        match &val {
+            Val::Expr(value) => self.text_of(value).map(|_| val),
+            _ => None,
+        }
+    }
+
+    /// A statement that another method, as the constructor, prepares for all to use.
+    fn prepared_field(&mut self, name: &str) -> Option<Val> {
+        let (class, field) = self.index.field(self.class(), name)?;
+        let made = field
+            .value
+            .or_else(|| self.index.only_assigned(class, name))?;
+        let prepares = ["prepareStatement", "prepareCall", "createStatement"];
+        let direct = made.kind == "method_invocation" && prepares.contains(&made.name());
+        let here = self.frames.last().is_some_and(|frame| {
+            let methods = self.index.classes[frame.class].methods.iter();
+            let mut own = methods.flat_map(|method| method.all());
+            own.any(|one| std::ptr::eq(one, made))
+        });
+        if !direct || here {
+            return None;
+        }
+        let val = self.value(made);
+        let slot = super::env::Slot {
+            val: val.clone(),
+            variable: None,
+            ty: Type::Other,
+        };
+        self.env.slots.insert(format!("this.{name}"), slot);
+        Some(val)
     }
 
     fn field(&mut self, node: &'a Node) -> Val {
@@ -337,31 +392,6 @@ impl<'a> Translator<'a> {
         }
     }
 
-    fn ternary(&mut self, node: &'a Node) -> Val {
-        let (Some(test), Some(then), Some(otherwise)) = (
-            node.child("condition"),
-            node.child("consequence"),
-            node.child("alternative"),
-        ) else {
-            return Val::Nothing;
-        };
-        let condition = self.condition(test);
-        let (then, otherwise) = (self.value(then), self.value(otherwise));
-        if then == otherwise {
-            return then;
-        }
-        if then.is_structural() || otherwise.is_structural() {
-            let advice = "Write it as if and else, which are followed apart.";
-            self.note(node, "the choice of a statement is not followed", advice);
-        }
-        let (then, otherwise) = (self.expr_of(then), self.expr_of(otherwise));
-        Val::Expr(Expr::If {
-            condition: Box::new(condition),
-            then: Box::new(then),
-            otherwise: Box::new(otherwise),
-        })
-    }
-
     /// `switch` as a value, of arms that are plain expressions.
     fn switched(&mut self, node: &'a Node) -> Val {
         let (Some(test), Some(body)) = (node.child("condition"), node.child("body")) else {
@@ -399,6 +429,12 @@ impl<'a> Translator<'a> {
         if let Some(value) = self.index.constant(self.class(), node) {
             return Val::Expr(Expr::Constant(value));
         }
+        if let Some(val) = self.lambda(node) {
+            return val;
+        }
+        if let Some(val) = self.made(node) {
+            return val;
+        }
         let java = node.child("type").map_or("", Node::text);
         let arguments: &[Node] = node.child("arguments").map_or(&[], |all| &all.children);
         let head = java.split('<').next().unwrap_or(java);
@@ -416,16 +452,22 @@ impl<'a> Translator<'a> {
             return Val::List(variable);
         }
         match head {
-            "BigDecimal" | "Long" | "Integer" | "Double" | "String" | "BigInteger" => {
+            "BigDecimal" | "Long" | "Integer" | "Double" | "String" | "BigInteger" | "SQLStmt" => {
                 match arguments.first() {
                     Some(first) => self.value(first),
                     None => Val::Expr(Expr::text("")),
                 }
             }
-            "StringBuilder" | "StringBuffer" => {
-                let value = self.unknown(Vec::new());
-                Val::Expr(value)
-            }
+            "StringBuilder" | "StringBuffer" => match arguments.first() {
+                Some(first) if first.kind != "decimal_integer_literal" => {
+                    let value = self.expr(first);
+                    match self.text_of(&value) {
+                        Some(_) => Val::Expr(value),
+                        None => Val::Expr(Expr::text("")),
+                    }
+                }
+                _ => Val::Expr(Expr::text("")),
+            },
             _ => match arguments.first() {
                 // A value object: what it was made of is all that is known.
                 Some(_) => {

@@ -12,8 +12,11 @@ const REPEATED_MAX: usize = 100;
 /// A class, an interface, an enum or a record.
 pub(super) struct Class<'a> {
     pub name: &'a str,
+    pub node: &'a Node,
     /// The name of the class it extends.
     pub parent: &'a str,
+    /// The names of its interfaces.
+    pub interfaces: Vec<&'a str>,
     pub methods: Vec<&'a Node>,
     /// The constants of an enum, in order.
     pub constants: Vec<&'a str>,
@@ -33,6 +36,7 @@ pub(super) struct Field<'a> {
 /// All classes.
 pub(super) struct Index<'a> {
     pub classes: Vec<Class<'a>>,
+    by_name: FxHashMap<&'a str, Vec<(usize, &'a Node)>>,
 }
 
 impl<'a> Index<'a> {
@@ -50,7 +54,13 @@ impl<'a> Index<'a> {
                 classes.push(class(node));
             }
         }
-        Index { classes }
+        let mut by_name: FxHashMap<&'a str, Vec<(usize, &'a Node)>> = FxHashMap::default();
+        for (at, class) in classes.iter().enumerate() {
+            for method in &class.methods {
+                by_name.entry(method.name()).or_default().push((at, method));
+            }
+        }
+        Index { classes, by_name }
     }
 
     /// The class of a name, the last part of a qualified one.
@@ -62,14 +72,14 @@ impl<'a> Index<'a> {
     /// A class and those it extends, nearest first.
     pub fn ancestry(&self, class: usize) -> Vec<usize> {
         let mut found = vec![class];
-        while let Some(next) = found
-            .last()
-            .and_then(|at| self.class(self.classes[*at].parent))
-        {
-            if found.contains(&next) {
-                break;
+        let mut next = 0;
+        while let Some(at) = found.get(next).copied() {
+            let class = &self.classes[at];
+            for above in std::iter::once(&class.parent).chain(&class.interfaces) {
+                let above = self.class(above).filter(|above| !found.contains(above));
+                found.extend(above);
             }
-            found.push(next);
+            next += 1;
         }
         found
     }
@@ -91,6 +101,62 @@ impl<'a> Index<'a> {
             }
         }
         None
+    }
+
+    /// The methods of that name and number of parameters of one class.
+    pub fn overloads(&self, class: usize, name: &str, arguments: usize) -> Vec<&'a Node> {
+        let methods = self.classes[class].methods.iter().copied();
+        let named = methods.filter(|method| method.name() == name);
+        named
+            .filter(|method| parameters(method).len() == arguments)
+            .collect()
+    }
+
+    /// The first method of that name, in the class or above.
+    pub fn any_method(&self, class: usize, name: &str) -> Option<(usize, &'a Node)> {
+        let ancestry = self.ancestry(class);
+        ancestry.into_iter().find_map(|at| {
+            let mut methods = self.classes[at].methods.iter();
+            let found = methods.find(|method| method.name() == name)?;
+            Some((at, *found))
+        })
+    }
+
+    /// All methods of that name and number of parameters.
+    pub fn named(&self, name: &str, arguments: usize) -> Vec<&'a Node> {
+        let found = self.by_name.get(name).map_or(&[][..], Vec::as_slice);
+        let fits = found.iter().map(|(_, method)| *method);
+        fits.filter(|method| parameters(method).len() == arguments)
+            .collect()
+    }
+
+    /// The methods with a body of that name and number of parameters, with their classes.
+    pub fn with_bodies(&self, name: &str, arguments: usize) -> Vec<(usize, &'a Node)> {
+        let found = self.by_name.get(name).map_or(&[][..], Vec::as_slice);
+        let fits = found.iter().copied().filter(|(_, method)| {
+            parameters(method).len() == arguments && method.child("body").is_some()
+        });
+        fits.collect()
+    }
+
+    /// The methods of classes that extend or implement this one.
+    pub fn overriding(&self, class: usize, name: &str, arguments: usize) -> Vec<(usize, &'a Node)> {
+        let mut found = self.with_bodies(name, arguments);
+        found.retain(|(at, _)| self.ancestry(*at).contains(&class));
+        found
+    }
+
+    /// Whether a class is declared abstract.
+    pub fn is_abstract(&self, class: usize) -> bool {
+        let node = self.classes[class].node;
+        let modifiers = node.of_kind("modifiers").next().map_or("", Node::text);
+        modifiers.split_whitespace().any(|word| word == "abstract")
+    }
+
+    /// Whether a class has others that extend it.
+    pub fn is_extended(&self, class: usize) -> bool {
+        let mut all = 0..self.classes.len();
+        all.any(|other| other != class && self.ancestry(other).contains(&class))
     }
 
     /// The field of that name, in the class or above.
@@ -198,7 +264,7 @@ impl<'a> Index<'a> {
             "binary_expression" => self.sum(class, node, depth),
             "identifier" => {
                 let (at, field) = self.field(class, node.text())?;
-                let value = field.value.filter(|_| field.constant)?;
+                let value = self.only_value(at, node.text(), field)?;
                 self.constant_of(at, value, depth + 1)
             }
             "field_access" => self.constant_field(class, node, depth),
@@ -216,8 +282,32 @@ impl<'a> Index<'a> {
             _ => self.class(object.text())?,
         };
         let (at, field) = self.field(owner, name)?;
-        let value = field.value.filter(|_| field.constant)?;
+        let value = self.only_value(at, name, field)?;
         self.constant_of(at, value, depth + 1)
+    }
+
+    /// The value of a field that never changes: at its declaration, or the only one it is assigned.
+    fn only_value(&self, class: usize, name: &str, field: Field<'a>) -> Option<&'a Node> {
+        if !field.constant {
+            return None;
+        }
+        field.value.or_else(|| self.only_assigned(class, name))
+    }
+
+    /// What a field is assigned, where that happens once in its class.
+    pub fn only_assigned(&self, class: usize, name: &str) -> Option<&'a Node> {
+        let all = self.classes[class].node.all();
+        let mut assigned = all.into_iter().filter(|one| {
+            let left = one.child("left").map_or("", Node::text);
+            let left = left.strip_prefix("this.").unwrap_or(left);
+            one.kind == "assignment_expression" && left == name
+        });
+        let first = assigned.next()?;
+        let plain = first.child("operator").is_none_or(|one| one.text() == "=");
+        match assigned.next() {
+            None if plain => first.child("right"),
+            _ => None,
+        }
     }
 
     /// `a + b + …`: numbers are added, anything else is joined. The chain leans to the left and is
@@ -275,7 +365,9 @@ impl<'a> Index<'a> {
             (_, "formatted") => (object, &arguments[..]),
             (_, "ordinal") if arguments.is_empty() => return self.ordinal(object),
             (_, "join") => return self.join(class, arguments, depth),
-            (_, "trim" | "strip" | "toString" | "stripIndent") if arguments.is_empty() => {
+            (_, "trim" | "strip" | "toString" | "stripIndent" | "getSQL")
+                if arguments.is_empty() =>
+            {
                 return self.constant_of(class, object, depth);
             }
             _ => return None,
@@ -297,6 +389,8 @@ fn class(node: &Node) -> Class<'_> {
         .and_then(|one| one.children.first());
     let mut class = Class {
         name: node.name(),
+        node,
+        interfaces: interfaces(node),
         parent: parent.map_or("", |one| one.text().split('<').next().unwrap_or("")),
         methods: Vec::new(),
         constants: Vec::new(),
@@ -333,6 +427,17 @@ fn class(node: &Node) -> Class<'_> {
         }
     }
     class
+}
+
+/// The names of the interfaces that a class implements, or an interface extends.
+fn interfaces(node: &Node) -> Vec<&str> {
+    let listed = |one: &&Node| matches!(one.kind, "super_interfaces" | "extends_interfaces");
+    let lists = node.children.iter().filter(listed);
+    let types = lists.flat_map(|list| list.of_kind("type_list"));
+    let names = types.flat_map(|list| &list.children);
+    names
+        .map(|one| one.text().split('<').next().unwrap_or(""))
+        .collect()
 }
 
 fn is_upper(name: &str) -> bool {
@@ -391,7 +496,7 @@ fn shown(value: &Value) -> String {
 }
 
 /// `%s` and `%d` replaced in order.
-fn format_text(pattern: &str, values: &[String]) -> Option<String> {
+pub(super) fn format_text(pattern: &str, values: &[String]) -> Option<String> {
     let mut out = String::new();
     let mut values = values.iter();
     let mut rest = pattern;

@@ -1,6 +1,7 @@
 //! Calls of JDBC: preparing, binding, executing, and walking through rows.
 
 use super::env::{PreparedId, Val};
+use super::text::fitted;
 use super::translate::{Prepared, Translator};
 use super::tree::Node;
 use crate::expr::{Expr, PartId, Row, StatementId, UnknownId};
@@ -87,7 +88,7 @@ impl<'a> Translator<'a> {
     }
 
     fn prepare(&mut self, node: &'a Node, text: Val, returns_keys: bool) -> Val {
-        let sql = text.text().map(str::to_string);
+        let (sql, exact) = self.known_text(node, &text);
         if sql.is_none() {
             let advice = "Write the SQL as a constant; parts that vary belong into placeholders.";
             self.note(
@@ -100,6 +101,7 @@ impl<'a> Translator<'a> {
         let mut prepared = Prepared {
             sql,
             returns_keys,
+            exact,
             ..Prepared::default()
         };
         // Batches are lists, and empty to begin with; where there are none, nobody reads them.
@@ -110,6 +112,41 @@ impl<'a> Translator<'a> {
             self.emit(Step::Let { variable, value });
         }
         self.add_prepared(prepared)
+    }
+
+    /// The text of a statement, and how many of its placeholders have a known index where it is
+    /// put together.
+    fn known_text(&mut self, node: &'a Node, text: &Val) -> (Option<String>, Option<usize>) {
+        if let Some(text) = text.text() {
+            return (Some(text.to_string()), None);
+        }
+        let known = match text {
+            Val::Expr(value) => self.text_of(value),
+            _ => None,
+        };
+        let Some(known) = known.filter(|text| super::env::is_sql(text)) else {
+            return (None, None);
+        };
+        let fitted = fitted(&known);
+        if fitted.holes {
+            let assumed = format!(
+                "a part of the SQL is not known: read as `{}`",
+                shorten(&fitted.sql, 120)
+            );
+            let advice = "Write the SQL as a constant; parts that vary belong into placeholders.";
+            self.note(node, &assumed, advice);
+        }
+        if fitted.repeats {
+            let assumed = format!(
+                "a part of the SQL repeats, and is read once: `{}`",
+                shorten(&fitted.sql, 120)
+            );
+            let advice = "Write the SQL as a constant, or execute a statement for each.";
+            self.note(node, &assumed, advice);
+        }
+        let exact = fitted.exact;
+        let plain = fitted.sql.matches('?').count() == exact;
+        (Some(fitted.sql), (!plain).then_some(exact))
     }
 
     /// BenchBase: `getPreparedStatement(conn, stmt, arguments…)`.
@@ -136,7 +173,23 @@ impl<'a> Translator<'a> {
         val
     }
 
+    /// Sets a placeholder, one of those whose index is not known.
+    fn set_anywhere(&mut self, id: PreparedId, value: Expr) {
+        let (variable, value) = match self.prepared[id.0].anywhere {
+            Some(variable) => {
+                let reads = vec![Expr::Variable(variable), value];
+                (variable, self.unknown(reads))
+            }
+            None => (self.variable("?", Type::Other), value),
+        };
+        self.prepared[id.0].anywhere = Some(variable);
+        self.emit(Step::Let { variable, value });
+    }
+
     fn set(&mut self, id: PreparedId, at: usize, value: Expr) {
+        if self.prepared[id.0].exact.is_some_and(|exact| at > exact) {
+            return self.set_anywhere(id, value);
+        }
         let known = self.prepared[id.0].arguments.get(&at).copied();
         let variable = match known {
             Some(variable) => variable,
@@ -210,20 +263,13 @@ impl<'a> Translator<'a> {
         match at.integer().and_then(|at| usize::try_from(at).ok()) {
             Some(at) => self.set(id, at, value),
             None => {
-                let advice = "Set each placeholder at a constant index.";
-                let kind = crate::place::NoteKind::Value;
-                self.add_note(
-                    node,
-                    "set at an index not known: taken for any value",
-                    advice,
-                    kind,
-                );
-                let variable = match self.prepared[id.0].anywhere {
-                    Some(variable) => variable,
-                    None => self.variable("?", Type::Other),
-                };
-                self.prepared[id.0].anywhere = Some(variable);
-                self.emit(Step::Let { variable, value });
+                if self.prepared[id.0].exact.is_none() {
+                    let assumed = "set at an index not known: taken for any value";
+                    let advice = "Set each placeholder at a constant index.";
+                    let kind = crate::place::NoteKind::Value;
+                    self.add_note(node, assumed, advice, kind);
+                }
+                self.set_anywhere(id, value);
             }
         }
         Val::Nothing
@@ -291,7 +337,21 @@ impl<'a> Translator<'a> {
                 statement.sql = shorten(sql, 100_000);
                 Some(*statement)
             }
-            Ok(_) => None,
+            Ok(Sql::Commit) => {
+                self.emit(Step::Commit);
+                None
+            }
+            Ok(Sql::Rollback) => {
+                let place = node.place();
+                self.emit(Step::Abort { place });
+                self.ended = true;
+                None
+            }
+            Ok(Sql::Level(level)) => {
+                self.level = Some(level);
+                None
+            }
+            Ok(Sql::Begin | Sql::Ignored) => None,
             Err(error) => {
                 let assumed = format!("the statement is left out: {}", error.problem);
                 self.note(node, &assumed, &error.advice);
@@ -420,11 +480,21 @@ impl<'a> Translator<'a> {
                     waiting.push(*right);
                     waiting.push(*left);
                 }
-                value => {
-                    // '…' around a value are its quotes.
-                    given.insert(given.len() + 1, value);
-                    sql.push('?');
-                }
+                value => match self.text_of(&value) {
+                    Some(known) => {
+                        let known = fitted(&known).sql;
+                        for _ in known.matches('?') {
+                            let unknown = self.unknown(vec![value.clone()]);
+                            given.insert(given.len() + 1, unknown);
+                        }
+                        sql.push_str(&known);
+                    }
+                    None => {
+                        // '…' around a value are its quotes.
+                        given.insert(given.len() + 1, value);
+                        sql.push('?');
+                    }
+                },
             }
         }
         let sql = sql.replace("'?'", "?");

@@ -1,19 +1,62 @@
-//! Loops and switches.
+//! Loops.
 
-use super::env::{Env, Slot, Val, type_of};
+use super::env::{Slot, Val, type_of};
+use super::methods::root;
 use super::translate::{Chain, Translator};
 use super::tree::Node;
-use crate::expr::{Comparison, Condition, Expr};
-use crate::ir::{Repeat, Step};
+use crate::expr::{Condition, Expr, VariableId};
+use crate::ir::{Label, Repeat, Step};
+
+/// Where `break` and `continue` go.
+#[derive(Clone, Debug)]
+pub(super) struct Target {
+    pub breaks: Label,
+    pub continues: Label,
+    /// The label of the source.
+    pub name: Option<String>,
+}
 
 impl<'a> Translator<'a> {
+    /// Enters a loop.
+    fn enter(&mut self) -> (Label, Label) {
+        let (breaks, continues) = (self.label(), self.label());
+        let name = self.labelled.take();
+        self.loops.push(Target {
+            breaks,
+            continues,
+            name,
+        });
+        (breaks, continues)
+    }
+
+    /// `break`, `continue`, with or without a label.
+    pub fn leave(&mut self, node: &Node) {
+        let named = node.children.first().map(Node::text);
+        let mut targets = self.loops.iter().rev();
+        let target = targets.find(|one| named.is_none() || one.name.as_deref() == named);
+        match target {
+            Some(target) => {
+                let label = match node.kind {
+                    "break_statement" => target.breaks,
+                    _ => target.continues,
+                };
+                self.emit(Step::Break(label));
+                self.ended = true;
+            }
+            None => {
+                let advice = "Leave the loop by a condition.";
+                self.note(node, "the jump is left out", advice);
+            }
+        }
+    }
+
     /// A name that a loop assigns is no constant in it.
     pub fn forget_assigned(&mut self, node: &Node) {
         for one in node.all() {
             let target = match one.kind {
                 "assignment_expression" => one.child("left"),
                 "update_expression" => one.children.first(),
-                "method_invocation" if one.name() == "append" => one.child("object"),
+                "method_invocation" if one.name() == "append" => root(one),
                 _ => None,
             };
             let Some(target) = target.filter(|target| target.kind == "identifier") else {
@@ -51,8 +94,7 @@ impl<'a> Translator<'a> {
             }
         }
         self.forget_assigned(node);
-        let (label, continues) = (self.label(), self.label());
-        self.loops.push((label, continues));
+        let (label, continues) = self.enter();
         let mut condition = Condition::True;
         let test = node.child("condition");
         let body = node.child("body");
@@ -102,7 +144,13 @@ impl<'a> Translator<'a> {
             rest: &[],
             outer: None,
         };
+        let texts = self.env.samples.iter();
+        let before: Vec<(VariableId, String)> = texts
+            .map(|(variable, text)| (*variable, text.clone()))
+            .collect();
         let arm = self.arm(body, &chain);
+        self.env.samples.extend(arm.env.samples.clone());
+        self.repeated(&before);
         // Objects and statements made in the body stay known after it.
         for (name, slot) in &arm.env.slots {
             if let Some(known) = self.env.slots.get_mut(name)
@@ -127,6 +175,7 @@ impl<'a> Translator<'a> {
         };
         let java = node.child("type").map_or("", Node::text);
         let (name, ty) = (node.name(), type_of(java));
+        self.env.types.insert(name.to_string(), java.to_string());
         let variable = self.variable(name, ty);
         let slot = Slot {
             val: Val::Expr(Expr::Variable(variable)),
@@ -135,8 +184,7 @@ impl<'a> Translator<'a> {
         };
         self.env.slots.insert(name.to_string(), slot);
         self.forget_assigned(node);
-        let (label, continues) = (self.label(), self.label());
-        self.loops.push((label, continues));
+        let (label, continues) = self.enter();
         let body = self.body(node.child("body"));
         self.loops.pop();
         self.forget_assigned(node);
@@ -149,108 +197,5 @@ impl<'a> Translator<'a> {
             }],
             place,
         });
-    }
-
-    /// A switch as a chain of branches. A case that falls through to the next is noted.
-    pub fn switch(&mut self, node: &'a Node) {
-        let Some(scrutinee) = node.child("condition") else {
-            return;
-        };
-        let scrutinee = self.value(scrutinee);
-        let scrutinee = self.expr_of(scrutinee);
-        let label = self.label();
-        let continues = self.loops.last().map_or(label, |(_, continues)| *continues);
-        self.loops.push((label, continues));
-        let mut cases = Vec::new();
-        let groups: &[Node] = node.child("body").map_or(&[], |body| &body.children);
-        for group in groups {
-            let labels: Vec<&Node> = group.of_kind("switch_label").collect();
-            let condition = self.case_condition(&labels, &scrutinee);
-            let first = group
-                .children
-                .iter()
-                .position(|one| one.kind != "switch_label");
-            let body = first.map_or(&[][..], |first| &group.children[first..]);
-            let before = self.env.clone();
-            let steps = self.apart(|this| {
-                this.block(body, None);
-            });
-            if !self.ended && group.kind == "switch_block_statement_group" && !body.is_empty() {
-                let last = groups.last().is_some_and(|last| std::ptr::eq(last, group));
-                if !last {
-                    self.note(
-                        group,
-                        "falling through to the next case is left out",
-                        "Add break.",
-                    );
-                }
-            }
-            self.ended = false;
-            let after = std::mem::replace(&mut self.env, before);
-            self.forget_different(&after);
-            cases.push((condition, steps));
-        }
-        self.loops.pop();
-        let place = node.place();
-        let chain = |otherwise: Vec<Step>, (condition, then): (Condition, Vec<Step>)| {
-            vec![Step::If {
-                condition,
-                then,
-                otherwise,
-                place: place.clone(),
-            }]
-        };
-        let (plain, default): (Vec<_>, Vec<_>) = cases
-            .into_iter()
-            .partition(|(condition, _)| *condition != Condition::True);
-        let default: Vec<Step> = default.into_iter().flat_map(|(_, steps)| steps).collect();
-        let body = plain.into_iter().rev().fold(default, chain);
-        self.emit(Step::Block { label, body });
-    }
-
-    /// Constants that an arm changed are not known any more.
-    fn forget_different(&mut self, after: &Env) {
-        for (name, slot) in &mut self.env.slots {
-            let Some(changed) = after.slots.get(name).filter(|new| new.val != slot.val) else {
-                continue;
-            };
-            match changed.variable {
-                Some(variable) if slot.variable == Some(variable) => {
-                    slot.val = Val::Expr(Expr::Variable(variable));
-                }
-                _ => *slot = changed.clone(),
-            }
-        }
-    }
-
-    /// Whether the scrutinee is one of the labels; always for `default`.
-    pub fn case_condition(&mut self, labels: &[&'a Node], scrutinee: &Expr) -> Condition {
-        let mut any = Vec::new();
-        for label in labels {
-            if label.text().starts_with("default") {
-                return Condition::True;
-            }
-            for value in &label.children {
-                let value = match value.kind {
-                    // The name of an enum's constant.
-                    "identifier" if !self.env.slots.contains_key(value.text()) => {
-                        Expr::text(value.text())
-                    }
-                    _ => {
-                        let value = self.value(value);
-                        self.expr_of(value)
-                    }
-                };
-                any.push(Condition::compare(
-                    Comparison::Equal,
-                    scrutinee.clone(),
-                    value,
-                ));
-            }
-        }
-        match any.len() {
-            1 => any.remove(0),
-            _ => Condition::Or(any),
-        }
     }
 }

@@ -6,6 +6,7 @@ use super::translate::Translator;
 use super::tree::Node;
 use crate::expr::{Comparison, Condition, Expr, Operator};
 use crate::ir::Step;
+use crate::resolve::FIELD;
 use crate::schema::Type;
 
 impl<'a> Translator<'a> {
@@ -82,7 +83,11 @@ impl<'a> Translator<'a> {
                 Val::Nothing
             }
             [] => {
-                let field = field("get").or_else(|| field("is"));
+                let own = self.objects[object.0].contains_key(name);
+                let field = match own {
+                    true => Some(name.to_string()),
+                    false => field("get").or_else(|| field("is")),
+                };
                 match field {
                     Some(field) => Val::Expr(Expr::Variable(self.object_field(object, &field))),
                     None => self.any_value(node, Vec::new(), used),
@@ -152,7 +157,18 @@ impl<'a> Translator<'a> {
                     arguments,
                 })
             }
+            // A separator is taken off the end of a text.
+            ("setLength" | "deleteCharAt" | "delete", _) if self.text_of(&value).is_some() => {
+                Val::Nothing
+            }
             _ if arguments.contains(&Val::Connection) => self.foreign(node, name, arguments, used),
+            (_, []) if used && is_getter(self, object, name) => {
+                let field = getter_field(name);
+                Val::Expr(Expr::Call {
+                    name: format!("{FIELD}{field}"),
+                    arguments: vec![value],
+                })
+            }
             _ => {
                 let mut reads = vec![value];
                 reads.extend(data);
@@ -175,6 +191,32 @@ impl<'a> Translator<'a> {
             Some(text) => Val::Expr(Expr::Constant(text)),
             None => Val::Expr(Expr::arithmetic(Operator::Concatenate, value, more)),
         }
+    }
+}
+
+/// Whether a method gives a part of an object, the same one each time.
+fn is_getter<'a>(translator: &Translator<'a>, object: &'a Node, name: &str) -> bool {
+    if let Some(class) = translator.class_of(object) {
+        let declared = translator.index.classes[class].node;
+        let component = |one: &&Node| one.name() == name;
+        if declared.kind == "record_declaration" {
+            return super::index::parameters(declared).iter().any(component);
+        }
+    }
+    let rest = name.strip_prefix("get").or_else(|| name.strip_prefix("is"));
+    let named = rest.is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_uppercase()));
+    named && !name.starts_with("getAnd") && !name.starts_with("getNext")
+}
+
+/// The field that a getter gives.
+fn getter_field(name: &str) -> String {
+    let rest = name.strip_prefix("get").or_else(|| name.strip_prefix("is"));
+    let rest = rest.filter(|rest| rest.starts_with(|c: char| c.is_ascii_uppercase()));
+    let rest = rest.unwrap_or(name);
+    let mut characters = rest.chars();
+    match characters.next() {
+        Some(first) => format!("{}{}", first.to_ascii_lowercase(), characters.as_str()),
+        None => String::new(),
     }
 }
 
@@ -217,7 +259,7 @@ fn is_list(translator: &Translator<'_>, value: &Expr) -> bool {
 }
 
 /// The name at the start of `a.append(x).append(y)`.
-fn root(node: &Node) -> Option<&Node> {
+pub(super) fn root(node: &Node) -> Option<&Node> {
     let mut at = node;
     while at.kind == "method_invocation" {
         at = at.child("object")?;

@@ -14,12 +14,18 @@ mod env;
 mod expression;
 mod index;
 mod jdbc;
+mod lambda;
 mod loops;
 mod methods;
+mod objects;
+mod receivers;
 mod rows;
 mod simplify;
+mod switch;
+mod text;
 mod translate;
 mod tree;
+mod tried;
 
 use crate::ir::{Program, Step, Transaction};
 use crate::place::{Note, NoteKind, Place, ProgramError};
@@ -103,15 +109,22 @@ fn has_sql(text: &str) -> bool {
 fn transactions<'a>(index: &Index<'a>) -> Vec<(usize, &'a Node, String)> {
     let mut found = Vec::new();
     for (at, class) in index.classes.iter().enumerate() {
+        // What is abstract runs as the classes that extend it.
+        if !index.extends(at, "Procedure") || index.is_abstract(at) && index.is_extended(at) {
+            continue;
+        }
         let takes_connection = |method: &&&'a Node| {
             let first = parameters(method).first().and_then(|one| one.child("type"));
-            method.name() == "run" && first.is_some_and(|ty| ty.text() == "Connection")
+            let takes = first.is_some_and(|ty| ty.text() == "Connection");
+            method.name() == "run" && takes && method.child("body").is_some()
         };
-        if let Some(method) = class.methods.iter().find(takes_connection)
-            && index.extends(at, "Procedure")
-            && method.child("body").is_some()
-        {
-            found.push((at, *method, class.name.to_string()));
+        let ancestry = index.ancestry(at).into_iter();
+        let mut methods = ancestry.filter_map(|above| {
+            let method = index.classes[above].methods.iter().find(takes_connection);
+            method.map(|method| (above, *method))
+        });
+        if let Some((_, method)) = methods.next() {
+            found.push((at, method, class.name.to_string()));
         }
     }
     if !found.is_empty() {
@@ -197,8 +210,15 @@ fn transaction<'a>(
     let mut transaction = Transaction::new(name, method.place());
     let result = translator.variable("result", crate::schema::Type::Other);
     let label = translator.label();
+    // A method of the class above sees the constants there.
+    let ancestry = index.ancestry(class).into_iter();
+    let mut owners = ancestry.filter(|at| {
+        let methods = &index.classes[*at].methods;
+        methods.iter().any(|one| std::ptr::eq(*one, method))
+    });
     translator.frames.push(Frame {
-        class,
+        class: owners.next().unwrap_or(class),
+        this: class,
         label,
         returned: None,
         result,

@@ -8,10 +8,12 @@ use super::branch::sorted;
 use super::calls::is_template;
 use super::env::{Env, ObjectId, PreparedId, Slot, Val, is_sql, type_of};
 use super::index::Index;
+use super::lambda::Lambda;
+use super::loops::Target;
 use super::tree::Node;
 use crate::expr::{Expr, StatementId, UnknownId, VariableId};
 use crate::ir::{Label, Step, Variable};
-use crate::place::{Note, NoteKind, shorten};
+use crate::place::{Note, NoteKind, Place, shorten};
 use crate::schema::{Schema, Type};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
@@ -35,13 +37,18 @@ pub(super) struct Prepared {
     pub returns_keys: bool,
     /// What it executed last.
     pub last: Option<StatementId>,
+    /// Placeholders beyond this one have no known index: the text is put together.
+    pub exact: Option<usize>,
     /// The texts it is one of, and which: `STATEMENTS[i]`.
     pub choices: Option<(Expr, Vec<String>)>,
 }
 
 /// A method that is being followed.
 pub(super) struct Frame {
+    /// The class that has the method.
     pub class: usize,
+    /// The class of the object, which may extend that one.
+    pub this: usize,
     /// Where a return goes.
     pub label: Label,
     /// What it returned so far.
@@ -70,7 +77,17 @@ pub(super) struct Translator<'a> {
     /// The steps of the block at hand.
     pub out: Vec<Step>,
     /// Where `break` and `continue` go.
-    pub loops: Vec<(Label, Label)>,
+    pub loops: Vec<Target>,
+    /// The label of the source before the loop that comes next.
+    pub labelled: Option<String>,
+    /// Which side of a choice in the middle of a statement is followed.
+    pub forced: Vec<(*const Node, bool)>,
+    /// What methods returned so far, where these are texts.
+    pub results: FxHashMap<VariableId, String>,
+    /// Code that is handed over.
+    pub lambdas: Vec<Lambda<'a>>,
+    /// Whether methods get to the database, as far as known.
+    pub reached: FxHashMap<*const Node, bool>,
     pub statement_next: u32,
     pub unknown_next: u32,
     pub label_next: u32,
@@ -96,6 +113,11 @@ impl<'a> Translator<'a> {
             frames: Vec::new(),
             out: Vec::new(),
             loops: Vec::new(),
+            labelled: None,
+            forced: Vec::new(),
+            results: FxHashMap::default(),
+            lambdas: Vec::new(),
+            reached: FxHashMap::default(),
             statement_next: 0,
             unknown_next: 0,
             label_next: 0,
@@ -108,6 +130,19 @@ impl<'a> Translator<'a> {
 
     pub fn note(&mut self, node: &Node, assumed: &str, advice: &str) {
         self.add_note(node, assumed, advice, NoteKind::Statement);
+    }
+
+    pub fn note_at(&mut self, place: &Place, text: &str, assumed: &str, advice: &str) {
+        let note = Note {
+            place: place.clone(),
+            text: text.to_string(),
+            assumed: assumed.to_string(),
+            advice: advice.to_string(),
+            kind: NoteKind::Statement,
+        };
+        if !self.notes.contains(&note) {
+            self.notes.push(note);
+        }
     }
 
     pub fn add_note(&mut self, node: &Node, assumed: &str, advice: &str, kind: NoteKind) {
@@ -201,6 +236,7 @@ impl<'a> Translator<'a> {
                     None => self.variable(name, slot.ty),
                 };
                 let constant = matches!(value, Expr::Constant(_));
+                self.remember(variable, &value);
                 self.emit(Step::Let {
                     variable,
                     value: value.clone(),
@@ -225,6 +261,12 @@ impl<'a> Translator<'a> {
     pub fn block(&mut self, nodes: &'a [Node], outer: Option<&Chain<'_, 'a>>) -> bool {
         for (at, node) in nodes.iter().enumerate() {
             if self.ended {
+                let undone = nodes[..at].last();
+                let undone = undone.is_some_and(|last| last.text().contains(".rollback("));
+                if undone && executes(node) {
+                    let advice = "Put it into a method of its own.";
+                    self.note(node, "what follows a rollback is left out", advice);
+                }
                 return false;
             }
             if self.step_count > STEPS_MAX || self.depth > DEPTH_MAX {
@@ -260,6 +302,9 @@ impl<'a> Translator<'a> {
 
     /// Follows one statement; returns whether what comes after was followed, too.
     pub fn statement(&mut self, node: &'a Node, chain: &Chain<'_, 'a>) -> bool {
+        if let Some(choice) = self.choice_in(node) {
+            return self.forked(node, choice, chain);
+        }
         match node.kind {
             "block" => return self.block(&node.children, Some(chain)),
             "local_variable_declaration" => self.locals(node),
@@ -281,17 +326,8 @@ impl<'a> Translator<'a> {
                 self.emit(Step::Abort { place });
                 self.ended = true;
             }
-            "break_statement" | "continue_statement" => {
-                if let Some((breaks, continues)) = self.loops.last().copied() {
-                    let label = match node.kind {
-                        "break_statement" => breaks,
-                        _ => continues,
-                    };
-                    self.emit(Step::Break(label));
-                    self.ended = true;
-                }
-            }
-            "switch_expression" | "switch_statement" => self.switch(node),
+            "break_statement" | "continue_statement" => self.leave(node),
+            "switch_expression" | "switch_statement" => return self.switch(node, chain),
             "synchronized_statement" => {
                 if let Some(body) = node.child("body") {
                     return self.block(&body.children, Some(chain));
@@ -299,6 +335,7 @@ impl<'a> Translator<'a> {
             }
             "labeled_statement" => {
                 if let Some(body) = node.children.last() {
+                    self.labelled = node.children.first().map(|name| name.text().to_string());
                     return self.statement(body, chain);
                 }
             }
@@ -317,43 +354,14 @@ impl<'a> Translator<'a> {
                 "Connection" => Some(Val::Connection),
                 _ => val,
             };
+            let java = match declared.child("value") {
+                Some(made) if java == "var" => made.child("type").map_or(java, Node::text),
+                _ => java,
+            };
+            self.env
+                .types
+                .insert(declared.name().to_string(), java.to_string());
             self.declare(declared.name(), ty, val.unwrap_or(Val::Nothing));
-        }
-    }
-
-    fn tried(&mut self, node: &'a Node, chain: &Chain<'_, 'a>) -> bool {
-        if let Some(resources) = node.child("resources") {
-            for resource in resources.of_kind("resource") {
-                let val = match resource.child("value") {
-                    Some(value) => self.value(value),
-                    None => continue,
-                };
-                self.declare(resource.name(), Type::Other, val);
-            }
-        }
-        for handler in node.of_kind("catch_clause") {
-            if executes(handler) {
-                let advice = "Statements in it belong to no transaction; move them out if they do.";
-                self.note(handler, "the handler of an error is not followed", advice);
-            }
-        }
-        let Some(body) = node.child("body") else {
-            return false;
-        };
-        let last = node.of_kind("finally_clause").next();
-        let last = last.filter(|last| executes(last) && last.text().contains("executeUpdate"));
-        match last.and_then(|last| last.children.first()) {
-            None => self.block(&body.children, Some(chain)),
-            Some(last) => {
-                let behind = Chain {
-                    rest: &last.children,
-                    outer: Some(chain),
-                };
-                self.block(&body.children, Some(&behind)) || {
-                    self.ended = false;
-                    self.block(&last.children, Some(chain))
-                }
-            }
         }
     }
 
@@ -366,10 +374,12 @@ impl<'a> Translator<'a> {
         let kept = match val {
             None => None,
             Some(Val::Expr(value)) => {
+                let text = self.text_of(&value);
                 self.emit(Step::Let {
                     variable: result,
                     value,
                 });
+                self.remember_result(result, text);
                 Some(Val::Expr(Expr::Variable(result)))
             }
             Some(other) => Some(other),

@@ -259,7 +259,7 @@ fn what_is_not_understood_is_noted() {
     let program = check(&[source]);
     let notes = serious(&program);
     let expected = [
-        "Library.java:5:41: `conn.prepareStatement(\"select \" + column + \" from shelf\")`: the SQL text is not known",
+        "Library.java:5:41: `conn.prepareStatement(\"select \" + column + \" from shelf\")`: a part of the SQL is not known: read as `select * from shelf`",
         "Library.java:8:32: `two.executeQuery()`: placeholder 1 is never set",
         "Library.java:10:29: `rs.getInt(\"bookz\")`: the statement has no such column",
         "Library.java:11:17: `Elsewhere.change(conn, books)`: what it does to the database is left out",

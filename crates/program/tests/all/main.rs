@@ -7,6 +7,7 @@ mod installed;
 mod invariants;
 mod java;
 mod java_replay;
+mod java_styles;
 mod log;
 mod micro;
 mod order_invariants;

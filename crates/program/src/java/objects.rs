@@ -1,0 +1,66 @@
+//! Objects of the sources' own classes.
+
+use super::env::Val;
+use super::index::parameters;
+use super::translate::Translator;
+use super::tree::Node;
+use crate::ir::Step;
+
+impl<'a> Translator<'a> {
+    /// `new X(…)` of a class of the sources: its constructor where that gets to the database; else
+    /// a record, or an object whose constructor only keeps what it is given.
+    pub fn made(&mut self, node: &'a Node) -> Option<Val> {
+        let java = node.child("type")?.text();
+        let class = self.index.class(java.split('<').next().unwrap_or(java))?;
+        let arguments: &'a [Node] = node.child("arguments").map_or(&[], |all| &all.children);
+        let declared = self.index.classes[class].node;
+        let body = declared.child("body")?;
+        let constructor = body
+            .of_kind("constructor_declaration")
+            .find(|one| parameters(one).len() == arguments.len());
+        if let Some(constructor) = constructor
+            && self.reaches(constructor)
+        {
+            let arguments = self.arguments(node);
+            self.follow(node, class, constructor, arguments);
+            return None;
+        }
+        let fields = match declared.kind {
+            "record_declaration" => {
+                let names = parameters(declared).into_iter().map(Node::name);
+                names.map(str::to_string).collect()
+            }
+            _ => kept_fields(constructor?)?,
+        };
+        if fields.len() != arguments.len() || arguments.is_empty() {
+            return None;
+        }
+        let arguments = self.arguments(node);
+        let object = self.add_object();
+        for (field, value) in fields.iter().zip(arguments) {
+            let value = self.expr_of(value);
+            let variable = self.object_field(object, field);
+            self.emit(Step::Let { variable, value });
+        }
+        Some(Val::Object(object))
+    }
+}
+
+/// The field that each parameter is kept in, where a constructor does nothing else.
+fn kept_fields(constructor: &Node) -> Option<Vec<String>> {
+    let parameters = parameters(constructor);
+    let mut fields = vec![None; parameters.len()];
+    for statement in &constructor.child("body")?.children {
+        let assignment = statement.children.first()?;
+        if assignment.kind != "assignment_expression" {
+            return None;
+        }
+        let (left, right) = (assignment.child("left")?, assignment.child("right")?);
+        let at = parameters
+            .iter()
+            .position(|one| one.name() == right.text())?;
+        let left = left.text();
+        fields[at] = Some(left.strip_prefix("this.").unwrap_or(left).to_string());
+    }
+    fields.into_iter().collect()
+}
