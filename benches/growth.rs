@@ -7,13 +7,17 @@
 //! Histories of 20 operations a transaction on uniform keys, generated at the level causal: first
 //! 10⁵ to 10⁷ operations (`ISOLDE_BENCH_OPS`) from 50 sessions, then 10 to 1000 sessions
 //! (`ISOLDE_BENCH_SESSIONS`) with 10⁶ operations. A figure is the CPU seconds of `isolde check`,
-//! reading included, and the nanoseconds an operation.
+//! reading included, and the nanoseconds an operation. `ISOLDE_BENCH_PLOT` names a directory for two plots,
+//! `growth-operations.svg` and `growth-sessions.svg`.
 #![allow(missing_docs)]
 
 mod measure;
+mod plot;
 
 use history::Level;
 use measure::{Failure, Scratch};
+use plot::Line;
+use std::path::Path;
 use workload::Config;
 
 const LEVELS: [Level; 5] = [
@@ -30,16 +34,43 @@ fn main() -> Result<(), Failure> {
     print!("{:>10} {:>8}", "ops", "sessions");
     LEVELS.iter().for_each(|level| print!("{level:>24}"));
     println!();
+    let mut by_size = lines();
     for ops in sizes {
-        measure(ops, 50)?;
+        let costs = measure(ops, 50)?;
+        add(&mut by_size, ops, &costs);
     }
+    let mut by_sessions = lines();
     for session_count in sessions {
-        measure(1_000_000, session_count)?;
+        let costs = measure(1_000_000, session_count)?;
+        add(&mut by_sessions, session_count, &costs);
+    }
+    if let Ok(directory) = std::env::var("ISOLDE_BENCH_PLOT") {
+        let plots = [
+            ("growth-operations.svg", "operations", by_size),
+            ("growth-sessions.svg", "sessions", by_sessions),
+        ];
+        for (name, axis, lines) in plots {
+            let path = Path::new(&directory).join(name);
+            std::fs::write(path, plot::render(axis, "CPU seconds", &lines))?;
+        }
     }
     Ok(())
 }
 
-fn measure(ops: u64, sessions: u64) -> Result<(), Failure> {
+/// An empty line for each level.
+fn lines() -> Vec<Line> {
+    let line = |level: &Level| Line::new(level.to_string());
+    LEVELS.iter().map(line).collect()
+}
+
+fn add(lines: &mut [Line], at: u64, costs: &[f64]) {
+    for (line, cost) in lines.iter_mut().zip(costs) {
+        line.points.push((at as f64, *cost));
+    }
+}
+
+/// Prints a row, and says what each level took.
+fn measure(ops: u64, sessions: u64) -> Result<Vec<f64>, Failure> {
     let scratch = Scratch::new("growth")?;
     let file = scratch.file("history.txt");
     let config = Config {
@@ -53,11 +84,13 @@ fn measure(ops: u64, sessions: u64) -> Result<(), Failure> {
     measure::write(&history, &file)?;
     drop(history);
     print!("{ops:>10} {sessions:>8}");
+    let mut costs = Vec::new();
     for level in LEVELS {
         let seconds = measure::check(level, &file)?.cpu_seconds;
+        costs.push(seconds);
         let each = seconds * 1e9 / op_count;
         print!("{:>24}", format!("{seconds:.3} s {each:.0} ns"));
     }
     println!();
-    Ok(())
+    Ok(costs)
 }
