@@ -136,7 +136,7 @@ impl<'a> Causality<'a> {
             // Searches are long. What the own session has read is quickly known, and where it
             // contradicts the order, the rest can wait for a better one.
             let stale: Vec<StaleRead> = far.iter().flat_map(|asked| asked.stale).copied().collect();
-            search.by_sight(Rule::MonotonicReads, order, &stale);
+            search.by_sight(Rule::MonotonicReads, order, &stale, budget)?;
             if search.has_found() {
                 search.leave_open(&stale);
                 return Ok(());

@@ -14,6 +14,8 @@
 //! writes of that one. No window of versions is walked, so a key that everybody writes and
 //! everybody reads stale costs no more than others.
 
+use crate::Budget;
+use crate::budget::Limit;
 use crate::observe::Observed;
 use crate::order::StaleRead;
 use crate::rule::Rule;
@@ -28,6 +30,9 @@ struct Question {
     read: u32,
 }
 
+/// How many questions are answered before the budget is asked again.
+const ASKED_BETWEEN: usize = 1 << 12;
+
 /// For stale reads, by their place in `stale`, writers after the version read that were to be seen:
 /// not all of them, but some if there are any.
 pub fn later_seen(
@@ -35,7 +40,8 @@ pub fn later_seen(
     rule: Rule,
     (order, place): (&[u32], &[u32]),
     stale: &[StaleRead],
-) -> Vec<(u32, u32)> {
+    budget: &Budget<'_>,
+) -> Result<Vec<(u32, u32)>, Limit> {
     let mut questions = questions(observed, rule, stale);
     questions.sort_unstable_by_key(|question| (question.until, question.read));
     let asked: FxHashSet<u32> = questions.iter().map(|question| question.key).collect();
@@ -52,7 +58,10 @@ pub fn later_seen(
         known.entered.clear();
         known.places.clear();
         let mut next = observed.history.session_txns(session_of(&mine[0])).start;
-        for question in mine {
+        for (at, question) in mine.iter().enumerate() {
+            if at % ASKED_BETWEEN == 0 {
+                budget.check("what sessions saw")?;
+            }
             while next <= question.until {
                 known.enter_reads(next);
                 next += 1;
@@ -69,7 +78,7 @@ pub fn later_seen(
     }
     found.sort_unstable();
     found.dedup();
-    found
+    Ok(found)
 }
 
 fn questions(observed: &Observed<'_>, rule: Rule, stale: &[StaleRead]) -> Vec<Question> {

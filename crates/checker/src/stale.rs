@@ -62,7 +62,7 @@ impl<'a> StaleReads<'a> {
             found: Contradictions::default(),
         };
         if matches!(self.rule, Rule::MonotonicReads | Rule::WritesFollowReads) {
-            search.by_sight(self.rule, order, stale);
+            search.by_sight(self.rule, order, stale, budget)?;
             return Ok(search.found);
         }
         let groups = stale.chunk_by(|a, b| a.reader == b.reader);
@@ -116,14 +116,21 @@ const NEIGHBOURS_MAX: usize = 8;
 
 impl Search<'_, '_> {
     /// What sessions have read, for the rules that ask for it.
-    pub fn by_sight(&mut self, rule: Rule, order: &[u32], stale: &[StaleRead]) {
+    pub fn by_sight(
+        &mut self,
+        rule: Rule,
+        order: &[u32],
+        stale: &[StaleRead],
+        budget: &Budget<'_>,
+    ) -> Result<(), Limit> {
         let order = (order, self.place);
-        for (read, t2) in sight::later_seen(self.observed, rule, order, stale) {
+        for (read, t2) in sight::later_seen(self.observed, rule, order, stale, budget)? {
             let read = stale[read as usize];
             self.visible.turn_to(read.reader);
             self.add(read, t2);
             self.found.open.push(read);
         }
+        Ok(())
     }
 
     /// Leaves reads to the next round.
