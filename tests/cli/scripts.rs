@@ -230,7 +230,10 @@ fn a_check_is_written_for_ci() {
     let text = std::fs::read_to_string(&sarif).expect("SARIF");
     let document: Value = serde_json::from_str(&text).expect("JSON");
     let run = &document["runs"][0];
-    assert_eq!(run["tool"]["driver"]["rules"][0]["id"], "fractured-read");
+    let rule = &run["tool"]["driver"]["rules"][0];
+    assert_eq!(rule["id"], "fractured-read");
+    let help = rule["help"]["text"].as_str().expect("a text");
+    assert!(help.contains("isolde explain fractured-read"), "{help}");
     assert_eq!(run["invocations"][0]["executionSuccessful"], false);
     let results = run["results"].as_array().expect("results");
     assert_eq!(results.len(), 1);

@@ -26,6 +26,9 @@ pub enum Shown<'a> {
 /// A drawing that is not wider can be read on a phone if it is shrunk to the screen.
 const SMALL: f64 = 500.0;
 
+/// A drawing that is wider gets the whole width of a page.
+const BROAD: f64 = 700.0;
+
 /// The beginning of a drawing.
 pub(crate) fn open(shown: Shown<'_>, width: f64, height: f64, title: &str) -> String {
     let (width, height) = (width.ceil(), height.ceil());
@@ -39,7 +42,11 @@ pub(crate) fn open(shown: Shown<'_>, width: f64, height: f64, title: &str) -> St
         Shown::Within { .. } => format!(
             "<svg class=\"drawing{}\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" \
              role=\"group\" aria-label=\"{title}\">\n",
-            if width <= SMALL { " small" } else { "" }
+            match (width <= SMALL, width > BROAD) {
+                (true, _) => " small",
+                (_, true) => " broad",
+                _ => "",
+            }
         ),
     }
 }

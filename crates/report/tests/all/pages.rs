@@ -146,6 +146,13 @@ fn everything(text: &str) -> Page {
                 paragraphs: vec![own()],
                 listing: own(),
             }),
+            Section::Group(
+                own(),
+                vec![
+                    Section::Picture(own(), view(text).picture),
+                    Section::Picture(own(), view(text).picture),
+                ],
+            ),
         ],
         reproduce: Reproduce {
             command: own(),
@@ -194,6 +201,26 @@ fn a_page_has_its_parts_and_how_to_see_it_again() {
     ] {
         assert!(html.contains(part), "{part}");
     }
+}
+
+#[test]
+fn a_group_is_one_entry_of_the_index_and_empty_columns_are_left_out() {
+    let words = |words: [&str; 3]| words.map(str::to_string).to_vec();
+    let table = Section::Table(Table {
+        title: "the table".to_string(),
+        head: words(["first", "second", "third"]),
+        rows: vec![words(["a", "", "c"]), words(["d", "", ""])],
+    });
+    let page = Page {
+        sections: vec![Section::Group("the group".to_string(), vec![table])],
+        ..Page::default()
+    };
+    let html = page.html();
+    let (index, parts) = html.split_once("</nav>").expect("an index");
+    assert!(index.contains("the group") && !index.contains("the table"));
+    assert!(parts.contains("<h2>the group</h2>") && parts.contains("<h3>the table</h3>"));
+    assert!(parts.contains("<th>first</th><th>third</th>"), "{parts}");
+    assert_eq!(parts.matches("<td").count(), 4);
 }
 
 #[test]

@@ -64,6 +64,8 @@ fn an_anomaly_is_drawn_told_and_exported() {
     assert_eq!(graph.matches("href=\"#edge-").count(), 2, "{graph}");
     assert!(view["lanes"].as_str().unwrap().contains("s0t1"));
     assert!(!view["story"]["happened"].as_array().unwrap().is_empty());
+    let prevented = view["prevented"].as_array().unwrap();
+    assert!(prevented.iter().any(|one| one["engine"] == "PostgreSQL"));
     let arrow = &view["picture"]["arrows"][0];
     assert_eq!(arrow["kind"], "rw");
     assert!(!arrow["operations"].as_array().unwrap().is_empty());
