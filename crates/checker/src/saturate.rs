@@ -251,7 +251,11 @@ impl Wanted<'_> {
     /// Whether edges of an operation with this link are wanted.
     fn asks(&self, op: u32, link: u32) -> bool {
         let may_be = match (Link::is_txn(link), self.on_cycles) {
-            (true, Some(found)) => found.sizes[found.of[link as usize] as usize] > 1,
+            // A read of a transaction that is not taken may be of one that is in no component.
+            (true, Some(found)) => {
+                let size = found.sizes.get(found.of[link as usize] as usize);
+                size.is_some_and(|&size| size > 1)
+            }
             (true, None) => true,
             (false, _) => link == Link::INITIAL,
         };
