@@ -146,13 +146,7 @@ fn everything(text: &str) -> Page {
                 paragraphs: vec![own()],
                 listing: own(),
             }),
-            Section::Group(
-                own(),
-                vec![
-                    Section::Picture(own(), view(text).picture),
-                    Section::Picture(own(), view(text).picture),
-                ],
-            ),
+            Section::Group(own(), vec![Section::Picture(own(), view(text).picture); 2]),
         ],
         reproduce: Reproduce {
             command: own(),
