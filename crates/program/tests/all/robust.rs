@@ -350,3 +350,35 @@ fn all_benchmarks_are_answered() {
         }
     }
 }
+
+/// A counter that is read under a lock and then incremented, and queues whose first rows are taken
+/// in a loop.
+const QUEUE: &str = "
+create table counter (id int primary key, next int not null);
+create table job (queue int not null, id int not null, state int not null, primary key (queue, id));
+
+transaction add(queue int)
+  select next into :next from counter where id = :queue for update;
+  if not found then abort; end if;
+  update counter set next = next + 1 where id = :queue;
+  if row_count = 0 then abort; end if;
+  insert into job values (:queue, :next, 0);
+end;
+
+transaction take(queues int[])
+  for queue in :queues loop
+    select id into :first from job where queue = :queue order by id limit 1;
+    if found then
+      delete from job where queue = :queue and id = :first;
+      if row_count <> 1 then abort; end if;
+    end if;
+  end loop;
+end;
+";
+
+#[test]
+fn taking_the_first_of_numbered_rows_is_robust_on_snapshots() {
+    let program = read_sql_file(QUEUE, "queue.sql", None).unwrap_or_else(|e| panic!("{e}"));
+    let answer = check_at(&program, Level::Snapshot, &RobustOptions::default());
+    assert!(answer.is_robust(), "{}", answer.sentence(Level::Snapshot));
+}

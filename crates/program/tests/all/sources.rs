@@ -75,3 +75,28 @@ end;";
         .find(|one| one.kind == Kind::LostUpdate);
     assert!(lost.is_some() && found.scope.decided, "{notes:?}");
 }
+
+/// Benchmarks have one file of tables for each database: the first counts, whatever the others say.
+#[test]
+fn of_files_with_the_same_tables_the_first_counts() {
+    let java = "public class Hall { JdbcTemplate jdbcTemplate; public int look(int id) { \
+                return jdbcTemplate.queryForObject(\"select taken from seat where id = ?\", \
+                Integer.class, id); } }";
+    let files = [
+        ("seats-postgres.sql", TABLES),
+        (
+            "seats-other.sql",
+            "CREATE TABLE \"SEAT\" (id number(9), odd,);",
+        ),
+        ("Hall.java", java),
+    ];
+    let files = files.map(|(name, text)| SourceFile { name, text });
+    let program = read_sources(&files).expect("a program");
+    assert_eq!(program.schema.tables.len(), 1);
+    let notes: Vec<String> = program.notes.iter().map(ToString::to_string).collect();
+    let passed_over = "seats-other.sql:1:1: `create table seat`: passed over: seats-postgres.sql";
+    assert!(
+        notes.iter().any(|note| note.starts_with(passed_over)),
+        "{notes:?}"
+    );
+}
