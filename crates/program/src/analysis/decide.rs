@@ -152,21 +152,11 @@ impl Search<'_> {
             return;
         }
         let free = Some(StoreLevel::Eventual);
+        let own: usize = asked.iter().map(|(_, orders)| orders.len()).sum();
+        let is_asked = remaining.contains(&free);
         let base = match cycle.is_single() {
             true => Attempt::Undecided,
-            false => {
-                let orders = self.orders_at(cycle, &layout, free, decided);
-                let own: usize = asked.iter().map(|(_, orders)| orders.len()).sum();
-                match remaining.contains(&free) {
-                    true => self.try_orders(cycle, &layout, free, orders, decided),
-                    // Nobody asks about that store, and the levels are as soon tried themselves.
-                    false if own <= orders.len() => {
-                        decided.orders_cut.retain(|level| *level != free);
-                        Attempt::Undecided
-                    }
-                    false => self.refute_orders(cycle, &layout, orders, decided),
-                }
-            }
+            false => self.on_free_store(cycle, &layout, is_asked, own, decided),
         };
         let is_benign = matches!(base, Attempt::Benign);
         if self.options.partitions > 1 && (is_benign || matches!(base, Attempt::Contradiction)) {
@@ -226,6 +216,28 @@ impl Search<'_> {
             decided.orders_cut.push(level);
         }
         orders
+    }
+
+    /// What a store that promises nothing makes of it; `own` is how many orders the levels have.
+    fn on_free_store(
+        &self,
+        cycle: &Cycle,
+        layout: &Layout<'_>,
+        is_asked: bool,
+        own: usize,
+        decided: &mut Decided,
+    ) -> Attempt {
+        let free = Some(StoreLevel::Eventual);
+        let orders = self.orders_at(cycle, layout, free, decided);
+        match is_asked {
+            true => self.try_orders(cycle, layout, free, orders, decided),
+            // Nobody asks about that store, and the levels are as soon tried themselves.
+            false if own <= orders.len() => {
+                decided.orders_cut.retain(|level| *level != free);
+                Attempt::Undecided
+            }
+            false => self.refute_orders(cycle, layout, orders, decided),
+        }
     }
 
     /// Whether no order is possible on a store that promises nothing.

@@ -26,19 +26,18 @@ impl<'a> Translator<'a> {
 
     /// What a call stands for; `used` says whether somebody looks at it.
     pub fn call(&mut self, node: &'a Node, used: bool) -> Val {
-        if let Some(value) = self.index.constant(self.class(), node) {
-            return Val::Expr(Expr::Constant(value));
-        }
-        if let Some(val) = self.placeholder_list(node) {
+        let constant = self.index.constant(self.class(), node);
+        let constant = constant.map(|value| Val::Expr(Expr::Constant(value)));
+        if let Some(val) = constant.or_else(|| self.placeholder_list(node)) {
             return val;
         }
-        let name = node.name();
-        let object = match node.child("object") {
+        let (name, object) = (node.name(), node.child("object"));
+        let object = match object {
             None => return self.own_call(node, self.class(), name, used),
-            Some(object) if object.kind == "this" => {
+            Some(this) if this.kind == "this" => {
                 return self.own_call(node, self.class(), name, used);
             }
-            Some(object) if object.kind == "super" => {
+            Some(above) if above.kind == "super" => {
                 let above = self.index.ancestry(self.class()).get(1).copied();
                 return match above {
                     Some(class) => self.own_call(node, class, name, used),
@@ -94,6 +93,12 @@ impl<'a> Translator<'a> {
         {
             return val;
         }
+        self.call_on(node, object, receiver, used)
+    }
+
+    /// A call on what an object stands for.
+    fn call_on(&mut self, node: &'a Node, object: &'a Node, receiver: Val, used: bool) -> Val {
+        let name = node.name();
         match receiver {
             Val::Connection => self.connection_call(node, name),
             Val::Prepared(id) => self.prepared_call(node, id, name, used),

@@ -71,24 +71,22 @@ fn executes(steps: &[Step]) -> bool {
 /// `after` has, for each block that a break may leave, whether one follows it.
 fn without_commits(
     steps: Vec<Step>,
-    followed: bool,
+    mut followed: bool,
     after: &mut Vec<(Label, bool)>,
     inside: &mut bool,
 ) -> Vec<Step> {
     let mut kept: Vec<Step> = Vec::new();
-    let mut followed = followed;
     for step in steps.into_iter().rev() {
         match step {
             Step::Commit => *inside |= followed,
             // What comes after it in the text does not follow it.
             Step::Break(label) => {
-                let outer = after.iter().find(|(known, _)| *known == label);
-                followed = outer.is_some_and(|(_, followed)| *followed);
+                followed = after.contains(&(label, true));
                 kept.push(Step::Break(label));
             }
-            Step::Abort { place } => {
+            other @ Step::Abort { .. } => {
                 followed = false;
-                kept.push(Step::Abort { place });
+                kept.push(other);
             }
             Step::If {
                 condition,

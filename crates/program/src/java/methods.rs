@@ -149,29 +149,21 @@ impl<'a> Translator<'a> {
                 | "getTime" | "strip",
                 [],
             ) => Val::Expr(value),
-            _ if is_pure(name) => {
-                let mut arguments = vec![value];
-                arguments.extend(data);
-                Val::Expr(Expr::Call {
-                    name: name.to_ascii_lowercase(),
-                    arguments,
-                })
-            }
+            _ if is_pure(name) => Val::Expr(Expr::Call {
+                name: name.to_ascii_lowercase(),
+                arguments: std::iter::once(value).chain(data).collect(),
+            }),
             // A separator is taken off the end of a text.
             ("setLength" | "deleteCharAt" | "delete", _) if self.text_of(&value).is_some() => {
                 Val::Nothing
             }
             _ if arguments.contains(&Val::Connection) => self.foreign(node, name, arguments, used),
-            (_, []) if used && is_getter(self, object, name) => {
-                let field = getter_field(name);
-                Val::Expr(Expr::Call {
-                    name: format!("{FIELD}{field}"),
-                    arguments: vec![value],
-                })
-            }
+            (_, []) if used && is_getter(self, object, name) => Val::Expr(Expr::Call {
+                name: format!("{FIELD}{}", getter_field(name)),
+                arguments: vec![value],
+            }),
             _ => {
-                let mut reads = vec![value];
-                reads.extend(data);
+                let reads = std::iter::once(value).chain(data).collect();
                 self.any_value(node, reads, used)
             }
         }
