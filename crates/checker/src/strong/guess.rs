@@ -158,7 +158,7 @@ impl<'a> Replay<'a> {
         loop {
             while let Some(lane) = self.queue.pop_front() {
                 tried = tried.wrapping_add(1);
-                if tried % TRIED_BETWEEN == 0 {
+                if tried.is_multiple_of(TRIED_BETWEEN) {
                     budget.check("guess")?;
                 }
                 let Some(txn) = self.next_of(lane) else {

@@ -210,12 +210,12 @@ impl Schedule {
             }
             shown += 1;
             let _ = write!(out, "<tr><td class=\"number dim\">{}</td>", place + 1);
-            for column in 0..columns.len() {
+            for (column, name) in columns.iter().enumerate() {
                 if column != turn.column {
                     out.push_str("<td></td>");
                     continue;
                 }
-                let name = html(&cut(&columns[column], 80));
+                let name = html(&cut(name, 80));
                 let _ = write!(
                     out,
                     "<td data-head=\"{name}\"><span class=\"turn\">{}</span>",
