@@ -208,7 +208,10 @@ impl Walk<'_> {
             None => {}
         }
         let assigns = |side: &[Step]| side.iter().all(|step| matches!(step, Step::Let { .. }));
-        if assigns(sides[0]) && assigns(sides[1]) {
+        // NULL for a row that is not there: whoever asks for NULL later asks for that row.
+        let absent = condition.conjuncts().iter().any(|one| is_about_row(one))
+            && sides.iter().any(|side| side.iter().any(assigns_null));
+        if assigns(sides[0]) && assigns(sides[1]) && !absent {
             next.push(self.merge(condition, sides, state));
             return;
         }
@@ -366,8 +369,37 @@ impl Walk<'_> {
                 statement,
                 row: Row::Nth(row),
             } => self.has_row(*statement, *row, state),
+            Condition::IsNull(value) => self.never_null(value, state).then_some(false),
             _ => None,
         }
+    }
+
+    /// Whether a value is a column of a row that is there, and the column is never NULL.
+    fn never_null(&self, value: &Expr, state: &State) -> bool {
+        let Expr::Field {
+            statement: id,
+            row: Row::Nth(row),
+            output,
+        } = value
+        else {
+            return false;
+        };
+        let Some(statement) = state.statements.get(id.0 as usize) else {
+            return false;
+        };
+        let column = match (
+            &statement.parts[..],
+            statement.outputs.get(*output as usize),
+        ) {
+            ([part], Some(output)) => match output.value {
+                Expr::Column { column, .. } => {
+                    &self.schema.table(part.table).columns[column.index()]
+                }
+                _ => return false,
+            },
+            _ => return false,
+        };
+        !column.nullable && self.has_row(*id, *row, state) == Some(true)
     }
 
     /// Whether a result is known to have a row: by its shape, by its key, by its other rows.
@@ -399,6 +431,19 @@ impl Walk<'_> {
         }
         rows(true).any(|present| present >= row).then_some(true)
     }
+}
+
+fn is_about_row(condition: &Condition) -> bool {
+    match condition {
+        Condition::HasRow { .. } => true,
+        Condition::Not(inner) => matches!(**inner, Condition::HasRow { .. }),
+        _ => false,
+    }
+}
+
+fn assigns_null(step: &Step) -> bool {
+    let null = Expr::Constant(Value::Null);
+    matches!(step, Step::Let { value, .. } if *value == null)
 }
 
 /// The most rows a result can have.
