@@ -11,10 +11,7 @@ create table audit (id serial primary key, what text);
 ";
 
 fn read(sources: &[&str]) -> Program {
-    let schema = match schema_of(TABLES, "shop.sql") {
-        Ok((schema, _)) => schema,
-        Err(error) => panic!("{error}"),
-    };
+    let (schema, _) = schema_of(TABLES, "shop.sql").expect("tables");
     let files: Vec<JavaFile<'_>> = sources
         .iter()
         .map(|text| JavaFile {
