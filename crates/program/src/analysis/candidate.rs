@@ -3,7 +3,7 @@
 
 use super::constraint::Constraints;
 use super::decode::scenario_of;
-use super::encode::{Caps, Encoder};
+use super::encode::{Caps, Encoder, copied};
 use super::solver::{Effort, Outcome, solve};
 use crate::ir::Program;
 use crate::paths::Path;
@@ -13,9 +13,6 @@ use std::time::Instant;
 
 /// How many contradictions the solver may meet for one candidate.
 const CONTRADICTIONS_MAX: u32 = 10_000;
-
-/// The most wishes for rows to be the same, or to be there.
-const WISHES_MAX: usize = 24;
 
 /// An instance of a transaction that follows one of its paths.
 #[derive(Clone, Debug, PartialEq)]
@@ -83,28 +80,25 @@ pub(super) fn witness_within(
     (answer, encoder.caps)
 }
 
-/// As [`witness_within`], with as few rows as there can be, and all of them there: statements off
-/// the cycle then see what is on it. One wish after the other, as far as they go together.
-pub(super) fn witness_meeting(
+/// As [`witness_within`], with other results or rows at the end than these serial orders.
+pub(super) fn witness_unlike(
     program: &Program,
     candidate: &Candidate,
+    orders: &[Vec<usize>],
+    variation: u32,
     until: Option<Instant>,
-) -> Option<Scenario> {
-    let mut encoder = Encoder::new(program, candidate, 0);
+) -> Result<Scenario, Infeasible> {
+    let copied = copied(candidate, orders);
+    let encoder = Encoder::unlike(program, &copied, variation);
     let effort = Effort {
-        contradictions: CONTRADICTIONS_MAX / 10,
+        contradictions: CONTRADICTIONS_MAX,
         until,
     };
-    let mut best = None;
-    for wish in encoder.meetings(WISHES_MAX) {
-        let mut constraints = encoder.constraints.clone();
-        constraints.require(wish);
-        if let Outcome::Satisfied(values) = solve(&constraints, effort) {
-            encoder.constraints = constraints;
-            best = Some(values);
-        }
+    match solve(&encoder.constraints, effort) {
+        Outcome::Satisfied(values) => Ok(scenario_of(program, candidate, &encoder, &values)),
+        Outcome::Unsatisfied => Err(Infeasible::Contradiction),
+        Outcome::Undecided => Err(Infeasible::Undecided),
     }
-    best.map(|values| scenario_of(program, candidate, &encoder, &values))
 }
 
 /// The constraints whose values are the scenarios of a candidate.

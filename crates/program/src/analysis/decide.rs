@@ -2,7 +2,7 @@
 
 use super::blocks::Layout;
 use super::candidate::{
-    Candidate, Infeasible, Run, visible_by_level, witness_meeting, witness_within,
+    Candidate, Infeasible, Run, visible_by_level, witness_unlike, witness_within,
 };
 use super::conflict::{Conflict, Node};
 use super::cycles::{Cycle, Segment};
@@ -20,8 +20,11 @@ use crate::scenario::{Edge, EdgeKind, Event, Scenario, StoreLevel};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// How many sets of values are tried for one order, where a serial order does the same.
+/// How many sets of values are tried for one order, where a serial order does the same in spite of
+/// what was asked for.
 const VARIATIONS: u32 = 3;
+/// From how many serial orders a scenario is asked to differ.
+const UNLIKE_MAX: usize = 6;
 
 /// What became of a cycle.
 #[derive(Default)]
@@ -52,22 +55,6 @@ pub(super) struct Decided {
     pub candidates: usize,
     /// These candidates, where they are watched.
     pub watched: Vec<(Candidate, Result<Scenario, Infeasible>)>,
-}
-
-impl Decided {
-    /// What no store does, no level does; as far as all orders of the store were tried.
-    fn refute(
-        &mut self,
-        store: Option<StoreLevel>,
-        cut_before: usize,
-        levels: &[Option<StoreLevel>],
-    ) {
-        let all_tried = !self.orders_cut.contains(&store);
-        self.orders_cut.truncate(cut_before);
-        if !all_tried {
-            self.orders_cut.extend(levels);
-        }
-    }
 }
 
 /// What became of an attempt.
@@ -142,27 +129,8 @@ impl Search<'_> {
         let paths: Vec<Arc<Path>> = choices.iter().map(|choice| choice.path.clone()).collect();
         let layout = Layout::new(&paths, &edges, self.overwrites(cycle, &paths));
         let mut asked = Vec::new();
-        let cut_before = decided.orders_cut.len();
         for level in remaining.iter() {
             asked.push((*level, self.orders_at(cycle, &layout, *level, decided)));
-        }
-        let none = asked.iter().all(|(_, orders)| orders.is_empty());
-        if none || !self.pairs_possible(cycle, choices) {
-            decided.orders_cut.truncate(cut_before);
-            return;
-        }
-        let free = Some(StoreLevel::Eventual);
-        let own: usize = asked.iter().map(|(_, orders)| orders.len()).sum();
-        let is_asked = remaining.contains(&free);
-        let base = match cycle.is_single() {
-            true => Attempt::Undecided,
-            false => self.on_free_store(cycle, &layout, is_asked, own, decided),
-        };
-        let is_benign = matches!(base, Attempt::Benign);
-        if self.options.partitions > 1 && (is_benign || matches!(base, Attempt::Contradiction)) {
-            decided.benign |= is_benign;
-            decided.refute(free, cut_before, remaining);
-            return;
         }
         let first = decided.found.is_empty();
         remaining.clear();
@@ -172,12 +140,9 @@ impl Search<'_> {
                 pair.is_some_and(|(asked, found)| implied_by(asked, found))
             });
             // Where a level has no order for it, nothing that another one found happens there.
-            let answer = match (known.filter(|_| !orders.is_empty()), &base) {
-                (Some(known), _) => Attempt::Found(known.scenario.clone()),
-                (None, Attempt::Found(scenario)) if level == free => {
-                    Attempt::Found(scenario.clone())
-                }
-                (None, _) => self.try_orders(cycle, &layout, level, orders, decided),
+            let answer = match known.filter(|_| !orders.is_empty()) {
+                Some(known) => Attempt::Found(known.scenario.clone()),
+                None => self.try_orders(cycle, &layout, level, orders, decided),
             };
             match answer {
                 Attempt::Found(scenario) => {
@@ -218,51 +183,6 @@ impl Search<'_> {
         orders
     }
 
-    /// What a store that promises nothing makes of it; `own` is how many orders the levels have.
-    fn on_free_store(
-        &self,
-        cycle: &Cycle,
-        layout: &Layout<'_>,
-        is_asked: bool,
-        own: usize,
-        decided: &mut Decided,
-    ) -> Attempt {
-        let free = Some(StoreLevel::Eventual);
-        let orders = self.orders_at(cycle, layout, free, decided);
-        match is_asked {
-            true => self.try_orders(cycle, layout, free, orders, decided),
-            // Nobody asks about that store, and the levels are as soon tried themselves.
-            false if own <= orders.len() => {
-                decided.orders_cut.retain(|level| *level != free);
-                Attempt::Undecided
-            }
-            false => self.refute_orders(cycle, layout, orders, decided),
-        }
-    }
-
-    /// Whether no order is possible on a store that promises nothing.
-    fn refute_orders(
-        &self,
-        cycle: &Cycle,
-        layout: &Layout<'_>,
-        orders: Vec<Order>,
-        decided: &mut Decided,
-    ) -> Attempt {
-        for order in orders {
-            let candidate = candidate_of(cycle, layout, order, |_| None);
-            decided.candidates += 1;
-            let (answer, caps) = witness_within(self.program, &candidate, 0, self.until);
-            decided.caps.add(caps);
-            if self.watched {
-                decided.watched.push((candidate, answer.clone()));
-            }
-            if answer != Err(Infeasible::Contradiction) {
-                return Attempt::Undecided;
-            }
-        }
-        Attempt::Contradiction
-    }
-
     fn try_orders(
         &self,
         cycle: &Cycle,
@@ -293,7 +213,8 @@ impl Search<'_> {
         }
     }
 
-    /// A scenario that no serial order does the same as; other values are tried where one does.
+    /// A scenario that no serial order does the same as. Where one does, it is asked for another one
+    /// that differs from that order as well, until there is none.
     fn solve(
         &self,
         candidate: Candidate,
@@ -306,29 +227,31 @@ impl Search<'_> {
         if self.watched {
             decided.watched.push((candidate.clone(), answer.clone()));
         }
-        let mut worst = Attempt::Benign;
-        for variation in 1..=VARIATIONS {
+        let mut same: Vec<Vec<usize>> = Vec::new();
+        let (mut variation, mut unplayed) = (0, false);
+        while variation < VARIATIONS && same.len() <= UNLIKE_MAX {
             let scenario = match answer {
                 Ok(scenario) => scenario,
-                Err(Infeasible::Contradiction) => return Attempt::Contradiction,
+                Err(Infeasible::Contradiction) if same.is_empty() => return Attempt::Contradiction,
+                Err(Infeasible::Contradiction) => return Attempt::Benign,
                 Err(_) => return Attempt::Undecided,
             };
             match self.played(scenario, level) {
-                Attempt::Benign => {}
-                Attempt::Undecided => worst = Attempt::Undecided,
-                answer => return answer,
+                Played::Found(scenario) => return Attempt::Found(scenario),
+                Played::Same(order) if !same.contains(&order) => same.push(order),
+                Played::Same(_) => variation += 1,
+                Played::Failed => (variation, unplayed) = (variation + 1, true),
             }
-            answer = witness_within(self.program, &candidate, variation, self.until).0;
+            answer = witness_unlike(self.program, &candidate, &same, variation, self.until);
         }
-        let meeting = witness_meeting(self.program, &candidate, self.until);
-        match meeting.map(|scenario| self.played(scenario, level)) {
-            Some(Attempt::Found(scenario)) => Attempt::Found(scenario),
-            _ => worst,
+        match unplayed {
+            true => Attempt::Undecided,
+            false => Attempt::Benign,
         }
     }
 
     /// Plays a scenario at a level.
-    fn played(&self, mut scenario: Scenario, level: Option<StoreLevel>) -> Attempt {
+    fn played(&self, mut scenario: Scenario, level: Option<StoreLevel>) -> Played {
         say_what_is_seen(&mut scenario, level);
         if level.is_some() {
             scenario
@@ -336,12 +259,22 @@ impl Search<'_> {
                 .iter_mut()
                 .for_each(|one| one.level = None);
         }
-        match shown(self.program, &scenario) {
-            Some(true) => Attempt::Found(scenario),
-            Some(false) => Attempt::Benign,
-            None => Attempt::Undecided,
+        match judged(self.program, &scenario) {
+            Some(Judgement::NotSerializable) => Played::Found(scenario),
+            Some(Judgement::Serializable { order }) => Played::Same(order),
+            None => Played::Failed,
         }
     }
+}
+
+/// What a play of a scenario was.
+enum Played {
+    /// What no serial order does.
+    Found(Scenario),
+    /// What that order does.
+    Same(Vec<usize>),
+    /// It cannot be played.
+    Failed,
 }
 
 /// A cycle on these paths in that order.
@@ -364,14 +297,13 @@ fn candidate_of(
     }
 }
 
-/// Whether no serial order does the same as a scenario; nothing where it cannot be played.
-fn shown(program: &Program, scenario: &Scenario) -> Option<bool> {
+/// Whether some serial order does the same as a scenario; nothing where it cannot be played.
+fn judged(program: &Program, scenario: &Scenario) -> Option<Judgement> {
     let played = play(program, scenario, How::Given).ok()?;
     if played.runs.iter().any(|run| run.fate != Fate::Committed) {
         return None;
     }
-    let judgement = judge(program, scenario, &played).ok()?;
-    Some(judgement == Judgement::NotSerializable)
+    judge(program, scenario, &played).ok()
 }
 
 /// Says what the statements see that have nothing said about it, for a store that has no clock.

@@ -3,9 +3,8 @@
 //! Definition: an anomaly is a cycle with a witness: arguments, rows and an order of the steps,
 //! allowed by the level, in which every dependency of the cycle is real.
 //! Steps: the cycles of the conflict graph; for each, paths of its transactions that execute its
-//! statements; for these, first an order on a store that promises nothing, since what is
-//! contradictory there is so everywhere; then the levels asked for, the strongest first, since what
-//! one allows the weaker ones do. Cycles do not depend on each other, so they are decided in
+//! statements; for these, the orders of each level asked for, the strongest first, since what one
+//! allows the weaker ones do; for an order, a witness that no serial order does the same as. Cycles do not depend on each other, so they are decided in
 //! portions by all processors; the answer has them in the order of the cycles.
 //! Complete within: the iterations of loops, the rows of a search, the number of combinations of
 //! paths, and the orders of the statements that are not on the cycle, which run together with those
@@ -16,7 +15,6 @@ use super::Options;
 use super::conflict::{Conflict, Node, conflicts};
 use super::cycles::{Cycle, Limits, cycles};
 use super::decide::Decided;
-use super::dependencies::PairKey;
 use super::kind::kind_of;
 use super::report::{Analysis, Anomaly, Counts, Site, Watch};
 use super::routes::Routes;
@@ -25,7 +23,7 @@ use crate::scenario::EdgeKind;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, mpsc};
+use std::sync::mpsc;
 use std::time::Instant;
 
 /// How many cycles are decided before more are looked for.
@@ -41,8 +39,6 @@ pub(super) struct Search<'a> {
     pub(super) conflicts: Vec<Conflict>,
     /// Statements that may write the same row.
     pub(super) overwriting: FxHashSet<(Node, Node)>,
-    /// Whether a dependency is possible between two paths alone, as far as known.
-    pub(super) pairs: Mutex<FxHashMap<PairKey, bool>>,
     /// When the time is over.
     pub(super) until: Option<Instant>,
     /// Whether somebody wants to see every candidate.
@@ -68,7 +64,6 @@ impl<'a> Search<'a> {
             routes: Routes::new(program, options.bounds),
             conflicts: conflicts(program, &options.kinds),
             overwriting: both.iter().map(|c| (c.from, c.to)).collect(),
-            pairs: Mutex::default(),
             until: options.time.and_then(|time| started.checked_add(time)),
             watched: false,
         }

@@ -187,6 +187,9 @@ impl Encoder<'_> {
     /// Every guard of every path holds.
     pub(super) fn guards(&mut self) {
         for (instance, run) in self.candidate.instances.iter().enumerate() {
+            if self.is_copy(instance) {
+                continue;
+            }
             let here = Here {
                 instance,
                 statement: 0,

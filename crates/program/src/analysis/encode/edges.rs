@@ -121,7 +121,7 @@ impl Encoder<'_> {
         self.constraints.or(any)
     }
 
-    fn symbols_differ(&mut self, left: &Symbol, right: &Symbol) -> Formula {
+    pub(super) fn symbols_differ(&mut self, left: &Symbol, right: &Symbol) -> Formula {
         let (Symbol::Scalar { null: a, value: x }, Symbol::Scalar { null: b, value: y }) =
             (left, right)
         else {
@@ -175,19 +175,20 @@ impl Encoder<'_> {
                 self.matches(instance, position, one),
                 self.matches(instance, position, two),
             );
-            any.push(self.tuples_differ(point, (&left, one), (&right, two)));
+            let used = used(statement);
+            any.push(self.tuples_differ(point, (&left, one), (&right, two), &used));
         }
         self.constraints.or(any)
     }
 
-    fn tuples_differ(
+    /// That two results differ in which rows they have, or in what is used of them.
+    pub(super) fn tuples_differ(
         &mut self,
         point: Point,
         (left, one): (&[Tuple], &View),
         (right, two): (&[Tuple], &View),
+        used: &[&Expr],
     ) -> Formula {
-        let statement = self.statement(point.instance, point.statement as usize);
-        let used = used(statement);
         let mut any = Vec::new();
         for tuple in left {
             let Some(other) = right.iter().find(|other| other.rows == tuple.rows) else {
@@ -202,7 +203,7 @@ impl Encoder<'_> {
                 view: view.clone(),
             };
             let both = self.constraints.and([tuple.when, other.when]);
-            for expr in &used {
+            for expr in used {
                 let (a, b) = (self.value(expr, &here(one)), self.value(expr, &here(two)));
                 let differ = self.symbols_differ(&a, &b);
                 any.push(self.constraints.and([both, differ]));
@@ -244,7 +245,7 @@ impl Encoder<'_> {
 }
 
 /// Whether a result is one row made of many, or the first of many.
-fn one_row(statement: &Statement) -> bool {
+pub(super) fn one_row(statement: &Statement) -> bool {
     let first = matches!(
         statement.shape.limit,
         Some(Expr::Constant(Value::Integer(1)))

@@ -6,7 +6,7 @@ use super::{Encoder, Here, Symbol, View, Write, WriteKind, WrittenRow};
 use crate::access::Reach;
 use crate::ir::{Action, Insert, OnConflict, Part, Set};
 use crate::scenario::Point;
-use crate::schema::{ColumnId, Type};
+use crate::schema::{ColumnId, TableId, Type};
 use std::rc::Rc;
 
 impl Encoder<'_> {
@@ -66,20 +66,27 @@ impl Encoder<'_> {
             let (null, value) = self.scalar_of(bound.value, &here);
             self.link(&value, &term);
             let equal = self.constraints.equal(&value, &term);
-            let bound = match &part.action {
+            match &part.action {
                 // A new row has a key.
                 Action::Insert(insert) if !insert.from_select => {
                     let there = self.constraints.not(null);
-                    self.constraints.and([equal, there])
+                    self.demand(instance, there);
                 }
-                _ => self.constraints.or([equal, null]),
-            };
+                _ => {}
+            }
+            let bound = self.constraints.or([equal, null]);
             self.constraints.require(bound);
         }
     }
 
     /// Where these values are written, none is NULL that must not be.
-    fn not_null(&mut self, part: &Part, values: &[(ColumnId, Symbol)], when: Formula) {
+    fn not_null(
+        &mut self,
+        instance: usize,
+        part: &Part,
+        values: &[(ColumnId, Symbol)],
+        when: Formula,
+    ) {
         let table = self.program.schema.table(part.table);
         for (column, value) in values {
             if let (Symbol::Scalar { null, .. }, false) =
@@ -87,7 +94,7 @@ impl Encoder<'_> {
             {
                 let there = self.constraints.not(*null);
                 let written = self.constraints.implies(when, there);
-                self.constraints.require(written);
+                self.demand(instance, written);
             }
         }
     }
@@ -129,8 +136,8 @@ impl Encoder<'_> {
                 view: view.clone(),
             };
             let values = self.sets(part, sets, &here);
-            self.not_null(part, &values, when);
-            self.stay_unique((part, name), &values, when, view);
+            self.not_null(instance, part, &values, when);
+            self.stay_unique(instance, (part, name), &values, when, view);
             rows.push(WrittenRow { name, when, values });
         }
         self.writes.push(Write {
@@ -188,11 +195,11 @@ impl Encoder<'_> {
             self.constraints.require(absent);
         }
         let mut values = self.sets(part, &insert.values, &here);
-        self.not_null(part, &values, wanted);
+        self.not_null(instance, part, &values, wanted);
         for column in table.column_ids() {
             let given = values.iter().any(|(known, _)| *known == column);
             if !given && !table.primary_key.contains(&column) {
-                let value = self.default_value(&table.columns[column.index()], name);
+                let value = self.default_value(part.table, column, name);
                 values.push((column, value));
             }
         }
@@ -201,8 +208,8 @@ impl Encoder<'_> {
         let (new, old) = match &insert.on_conflict {
             OnConflict::Fail => {
                 let able = self.constraints.implies(wanted, absent);
-                self.constraints.require(able);
-                self.stay_unique((part, name), &values, wanted, view);
+                self.demand(instance, able);
+                self.stay_unique(instance, (part, name), &values, wanted, view);
                 (wanted, None)
             }
             OnConflict::Ignore => (self.constraints.and([wanted, absent]), None),
@@ -214,7 +221,7 @@ impl Encoder<'_> {
                 (self.constraints.and([wanted, absent]), Some((old, changed)))
             }
         };
-        self.parents(part, &values, new, view);
+        self.parents(instance, part, &values, new, view);
         self.write_one(turn, point, part, (WriteKind::Insert, name, new, values));
         if let Some((when, values)) = old {
             self.write_one(turn, point, part, (WriteKind::Update, name, when, values));
@@ -238,21 +245,33 @@ impl Encoder<'_> {
         });
     }
 
-    fn default_value(&mut self, column: &crate::schema::Column, name: usize) -> Symbol {
-        if column.generated {
-            return self.fresh(format!("r{name}.{}", column.name), column.ty, true);
+    fn default_value(&mut self, table: TableId, id: ColumnId, name: usize) -> Symbol {
+        if let Some(known) = self.generated.get(&(name, id)) {
+            return known.clone();
         }
+        let column = &self.program.schema.table(table).columns[id.index()];
+        let label = format!("r{name}.{}", column.name);
         let default = column.default.as_deref().map(str::trim);
-        match default.map(|text| (text.parse::<i64>(), text)) {
+        let value = match default.map(|text| (text.parse::<i64>(), text)) {
+            _ if column.generated => self.fresh(label, column.ty, true),
             None => Encoder::null(),
             Some((_, "NULL" | "null")) => Encoder::null(),
             Some((Ok(number), _)) => Encoder::scalar(super::Linear::constant(number)),
-            Some(_) => self.fresh(format!("r{name}.{}", column.name), column.ty, false),
-        }
+            Some(_) => self.fresh(label, column.ty, false),
+        };
+        self.generated.insert((name, id), value.clone());
+        value
     }
 
     /// Rows that a new row refers to are there, as far as they have names.
-    fn parents(&mut self, part: &Part, values: &[(ColumnId, Symbol)], when: Formula, view: &View) {
+    fn parents(
+        &mut self,
+        instance: usize,
+        part: &Part,
+        values: &[(ColumnId, Symbol)],
+        when: Formula,
+        view: &View,
+    ) {
         let table = self.program.schema.table(part.table);
         for foreign in &table.foreign_keys {
             for parent in self.by_table[foreign.table.index()].clone() {
@@ -274,7 +293,7 @@ impl Encoder<'_> {
                 let same = self.constraints.and(same);
                 let present = self.present(parent, view);
                 let needed = self.constraints.implies(same, present);
-                self.constraints.require(needed);
+                self.demand(instance, needed);
             }
         }
     }

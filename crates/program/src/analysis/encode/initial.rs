@@ -71,6 +71,7 @@ impl Encoder<'_> {
     /// schema forbids it.
     pub(super) fn stay_unique(
         &mut self,
+        instance: usize,
         (part, name): (&Part, usize),
         values: &[(ColumnId, Symbol)],
         when: Formula,
@@ -98,7 +99,7 @@ impl Encoder<'_> {
                 let both = self.constraints.and(all);
                 let same = self.same_row(name, other);
                 let only = self.constraints.implies(both, same);
-                self.constraints.require(only);
+                self.demand(instance, only);
             }
         }
     }

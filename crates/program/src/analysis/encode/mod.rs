@@ -17,6 +17,7 @@ mod execute;
 mod initial;
 mod names;
 mod result;
+mod serial;
 mod value;
 mod view;
 
@@ -28,6 +29,7 @@ use crate::scenario::{Event, Point};
 use crate::schema::{ColumnId, TableId, Type};
 pub(super) use names::{ELEMENTS_MAX, OTHERS_MAX, expressions, text_code};
 use rustc_hash::FxHashMap;
+pub(super) use serial::copied;
 use std::rc::Rc;
 
 /// A value: a number that may be NULL, or a list.
@@ -137,6 +139,10 @@ type FieldKey = (usize, usize, u32, u32, View);
 pub(super) struct Encoder<'a> {
     program: &'a Program,
     candidate: &'a Candidate,
+    /// Which instance each one is a copy of; itself where it is none.
+    original: Vec<usize>,
+    /// What copies need in order to go on.
+    demanded: Vec<(usize, Formula)>,
     /// Which values to prefer where there is a choice.
     variation: i64,
     /// The constraints.
@@ -163,6 +169,8 @@ pub(super) struct Encoder<'a> {
     fields: FxHashMap<FieldKey, Symbol>,
     matched: FxHashMap<(usize, usize, View), Rc<Vec<Tuple>>>,
     calls: Vec<(String, Vec<Symbol>, Symbol)>,
+    /// The values that a new row gets by itself.
+    generated: FxHashMap<(usize, ColumnId), Symbol>,
 }
 
 /// A row that was written: its name, whether it was, and the cells.
@@ -171,16 +179,33 @@ pub(super) type Written<'e> = (usize, Formula, &'e [(ColumnId, Symbol)]);
 impl<'a> Encoder<'a> {
     /// The rows that are written.
     pub(super) fn written_rows(&self) -> impl Iterator<Item = Written<'_>> {
-        let rows = self.writes.iter().flat_map(|write| &write.rows);
+        let own = |write: &&Write| !self.is_copy(write.point.instance);
+        let rows = self.writes.iter().filter(own).flat_map(|write| &write.rows);
         rows.map(|row| (row.name, row.when, row.values.as_slice()))
     }
 
     /// Encodes a candidate. Its schedule must be complete. The variation changes which values are
     /// preferred where there is a choice.
     pub fn new(program: &'a Program, candidate: &'a Candidate, variation: u32) -> Encoder<'a> {
-        let mut encoder = Encoder {
+        let original = (0..candidate.instances.len()).collect();
+        let mut encoder = Encoder::of(program, candidate, original, variation);
+        encoder.encode();
+        encoder.initial_rows();
+        encoder
+    }
+
+    /// Nothing encoded yet.
+    fn of(
+        program: &'a Program,
+        candidate: &'a Candidate,
+        original: Vec<usize>,
+        variation: u32,
+    ) -> Encoder<'a> {
+        Encoder {
             program,
             candidate,
+            original,
+            demanded: Vec::new(),
             variation: i64::from(variation),
             constraints: Constraints::default(),
             names: Vec::new(),
@@ -197,23 +222,27 @@ impl<'a> Encoder<'a> {
             fields: FxHashMap::default(),
             matched: FxHashMap::default(),
             calls: Vec::new(),
-        };
-        encoder.arguments();
-        encoder.call_rows();
+            generated: FxHashMap::default(),
+        }
+    }
+
+    /// Everything but the initial rows, which are as many as were looked at.
+    fn encode(&mut self) {
+        let candidate = self.candidate;
+        self.arguments();
+        self.call_rows();
         for (turn, step) in candidate.schedule.iter().enumerate() {
             if let Event::Statement(position) = step.event {
-                encoder.execute(turn, step.instance, position as usize);
+                self.execute(turn, step.instance, position as usize);
             }
         }
         for edge in &candidate.edges {
-            encoder.edge(edge);
+            self.edge(edge);
         }
         for (first, second) in &candidate.apart {
-            encoder.keep_apart(*first, *second);
+            self.keep_apart(*first, *second);
         }
-        encoder.guards();
-        encoder.initial_rows();
-        encoder
+        self.guards();
     }
 
     fn statement(&self, instance: usize, statement: usize) -> &'a Statement {

@@ -1,7 +1,7 @@
 //! Arguments, and the rows that statements call by their keys.
 
 use super::super::candidate::Candidate;
-use super::super::constraint::{Constraints, Formula, Linear};
+use super::super::constraint::{Constraints, Linear};
 use super::{Encoder, Name, Symbol};
 use crate::access::{Binding, Reach};
 use crate::expr::{Condition, Expr, Row, Value};
@@ -86,6 +86,11 @@ impl<'a> Encoder<'a> {
 
     pub(super) fn arguments(&mut self) {
         for (number, run) in self.candidate.instances.iter().enumerate() {
+            if self.is_copy(number) {
+                let own = self.arguments[self.original[number]].clone();
+                self.arguments.push(own);
+                continue;
+            }
             let transaction = &self.program.transactions[run.transaction];
             let mut arguments = Vec::new();
             for parameter in &transaction.parameters {
@@ -114,28 +119,6 @@ impl<'a> Encoder<'a> {
         Symbol::List { size, items }
     }
 
-    /// That two rows of a table are the same, for all that can be; then that a row is there. At most
-    /// so many.
-    pub(in super::super) fn meetings(&mut self, most: usize) -> Vec<Formula> {
-        let mut found = Vec::new();
-        for second in 0..self.names.len() {
-            for first in 0..second {
-                let (one, other) = (&self.names[first], &self.names[second]);
-                if one.table != other.table || one.key == other.key || found.len() >= most {
-                    continue;
-                }
-                let keys: Vec<(Linear, Linear)> =
-                    one.key.iter().cloned().zip(other.key.clone()).collect();
-                let equal = |(a, b): (Linear, Linear)| self.constraints.equal(&a, &b);
-                let equal: Vec<Formula> = keys.into_iter().map(equal).collect();
-                found.push(self.constraints.and(equal));
-            }
-        }
-        found.extend(self.names.iter().map(|name| name.present));
-        found.truncate(most);
-        found
-    }
-
     /// Names the rows of all statements, before any is executed: a search goes over all.
     pub(super) fn call_rows(&mut self) {
         let mut others: FxHashMap<TableId, usize> = FxHashMap::default();
@@ -145,12 +128,20 @@ impl<'a> Encoder<'a> {
             for (position, statement) in run.path.statements.iter().enumerate() {
                 for part in &statement.parts {
                     let at = (instance, position, part.id.0 as usize);
+                    if self.is_copy(instance)
+                        && let Some(name) = self.shared_name(at, part)
+                    {
+                        self.called.insert(at, name);
+                        continue;
+                    }
                     match self.key_of(part) {
                         Some(bindings) => self.call(at, part, &bindings, &mut known),
                         None if matches!(part.action, Action::Insert(_)) => {
                             let name = self.name(part.table, None);
                             self.called.insert(at, name);
                         }
+                        // A copy searches among the rows that are there.
+                        None if self.is_copy(instance) => {}
                         None => {
                             *searched.entry(part.table).or_default() +=
                                 rows_wanted(&run.path, position);
@@ -173,7 +164,7 @@ impl<'a> Encoder<'a> {
     }
 
     /// The key of the row a part reaches, if it does not depend on rows of other parts.
-    fn key_of<'b>(&self, part: &'b Part) -> Option<Vec<Binding<'b>>> {
+    pub(super) fn key_of<'b>(&self, part: &'b Part) -> Option<Vec<Binding<'b>>> {
         let Reach::Key(bindings) = part.reach(&self.program.schema) else {
             return None;
         };
@@ -215,7 +206,7 @@ impl<'a> Encoder<'a> {
     }
 
     /// The value of an expression that needs no execution: a constant or a parameter.
-    fn early(&mut self, instance: usize, expr: &Expr) -> Option<Linear> {
+    pub(super) fn early(&mut self, instance: usize, expr: &Expr) -> Option<Linear> {
         let symbol = match expr {
             Expr::Constant(value) => self.constant(value),
             Expr::Parameter(id) => self.arguments[instance].get(id.0 as usize)?.clone(),

@@ -165,6 +165,7 @@ impl Encoder<'_> {
 
     /// An unknown of an instance.
     pub(super) fn unknown(&mut self, instance: usize, id: u32) -> Symbol {
+        let instance = self.original[instance];
         if let Some(known) = self.unknowns.get(&(instance, id)) {
             return known.clone();
         }
