@@ -8,6 +8,7 @@ mod error;
 mod java;
 mod judge;
 mod level;
+mod numbers;
 mod played;
 mod record;
 mod report;

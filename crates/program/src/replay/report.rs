@@ -114,7 +114,7 @@ impl<'a> Replay<'a> {
             Some(host) => one_by_one(schema, scenario, orders, &mut |scenario, levels| {
                 java::play(host, server, program, scenario, levels)
             }),
-            None if serial::applies(schema) => serial::outcomes(server, program, scenario, orders),
+            None if serial::applies(program) => serial::outcomes(server, program, scenario, orders),
             None => one_by_one(schema, scenario, orders, &mut |scenario, levels| {
                 run::play(server, program, scenario, levels)
             }),

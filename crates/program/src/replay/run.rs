@@ -4,6 +4,7 @@ use super::cells;
 use super::dialect::Dialect;
 use super::error::ReplayError;
 use super::level::ServerLevel;
+use super::numbers;
 use super::played::{Executed, Fate, Played, PlayedInstance};
 use super::schedule::{Actor, Began, begins_early, keep};
 use super::server::{Server, rows_of};
@@ -33,6 +34,8 @@ struct Sql<'p> {
     runner: Runner<'p>,
     schema: &'p Schema,
     dialect: Dialect,
+    /// Its number, where it gives keys to new rows.
+    numbered: Option<usize>,
     worker: Worker,
     /// The text that begins the transaction, until it is sent.
     begin: Option<String>,
@@ -79,12 +82,14 @@ fn try_play(
         begins.push(texts.join("; "));
     }
     let (workers, spare) = server.take_workers(count);
+    let numbered = numbers::covers(program);
     let mut actors = Vec::new();
     for (at, (worker, begin)) in workers.into_iter().zip(begins).enumerate() {
         actors.push(Sql {
             runner: Runner::new(program, &scenario.instances[at]),
             schema: &program.schema,
             dialect,
+            numbered: numbered.then_some(at),
             worker,
             begin: Some(begin),
             next: None,
@@ -123,7 +128,7 @@ impl<'p> Sql<'p> {
     }
 
     fn execute(&mut self, call: Call<'p>) -> Result<(), ReplayError> {
-        let text = text_of(self.dialect, self.schema, &call)?;
+        let text = text_of(self.dialect, self.schema, &call, self.numbered)?;
         let sent = match self.dialect {
             Dialect::Postgres => cells::with_returning(self.schema, &call, &text),
             Dialect::MariaDb => text.clone(),

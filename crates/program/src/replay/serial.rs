@@ -5,11 +5,12 @@
 //! that begin alike share their beginning. An instance that is undone or refused goes back to the
 //! savepoint before it, which is what an abort leaves of it.
 //!
-//! Cost: a round trip a statement and one a table; no thread. Not for tables whose keys the server
-//! chooses: its counters do not go back, so that orders would differ by the values they were given.
+//! Cost: a round trip a statement and one a table; no thread. Not where the server chooses a key: its
+//! counters do not go back, so that orders would differ by the values they were given.
 
 use super::error::ReplayError;
 use super::judge::{Outcome, steps};
+use super::numbers;
 use super::played::{Executed, Fate, PlayedInstance};
 use super::run::is_refusal;
 use super::server::{Server, rows_of};
@@ -17,13 +18,11 @@ use super::text::text_of;
 use crate::execute::{Call, Next, ResultSet, Runner};
 use crate::ir::Program;
 use crate::scenario::{Instance, Scenario};
-use crate::schema::{Schema, Table};
 use workload::driver::Error;
 
 /// Whether the runs of such a program can share a transaction.
-pub(super) fn applies(schema: &Schema) -> bool {
-    let chosen = |table: &Table| table.columns.iter().any(|column| column.generated);
-    !schema.tables.iter().any(chosen)
+pub(super) fn applies(program: &Program) -> bool {
+    numbers::covers(program)
 }
 
 /// What each order does, in their sequence.
@@ -61,7 +60,7 @@ fn all_orders(
         for at in order.iter().skip(shared) {
             let instance = &scenario.instances[*at];
             let savepoint = format!("run_{}", ran.len());
-            let played = alone(server, program, instance, &savepoint)?;
+            let played = alone(server, program, (*at, instance), &savepoint)?;
             ran.push((*at, steps(&played)));
         }
         let rows = server.rows()?;
@@ -74,7 +73,7 @@ fn all_orders(
 fn alone(
     server: &mut Server,
     program: &Program,
-    instance: &Instance,
+    (at, instance): (usize, &Instance),
     savepoint: &str,
 ) -> Result<PlayedInstance, ReplayError> {
     let mut runner = Runner::new(program, instance);
@@ -87,7 +86,7 @@ fn alone(
             Next::Commit => break Fate::Committed,
             Next::Abort { .. } => break Fate::Undone,
         };
-        let text = text_of(server.dialect(), &program.schema, &call)?;
+        let text = text_of(server.dialect(), &program.schema, &call, Some(at))?;
         let reply = server.ask(&format!("{before}{text}"));
         before.clear();
         match reply {

@@ -7,7 +7,8 @@ use crate::schema::Schema;
 
 /// A statement with its values, in the words of PostgreSQL where it can be said in these.
 pub fn shown_text(schema: &Schema, call: &Call<'_>) -> String {
-    text::text_of(Dialect::Postgres, schema, call).unwrap_or_else(|_| call.statement.sql.clone())
+    text::text_of(Dialect::Postgres, schema, call, None)
+        .unwrap_or_else(|_| call.statement.sql.clone())
 }
 
 /// The statements that create the tables of a program.

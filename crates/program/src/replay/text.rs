@@ -8,7 +8,7 @@
 use super::dialect::{Dialect, NOW};
 use super::error::ReplayError;
 use super::token::{Token, join, tokens};
-use super::upsert;
+use super::{numbers, upsert};
 use crate::execute::Call;
 use crate::expr::Value;
 use crate::schema::Schema;
@@ -16,11 +16,12 @@ use crate::schema::Schema;
 /// Between the name of a row and of its column in a placeholder of the program.
 const DOT: &str = crate::sqlfile::DOT;
 
-/// The text of a call in a dialect.
+/// The text of a call in a dialect; with the instance that makes it, keys are given by it.
 pub(super) fn text_of(
     dialect: Dialect,
     schema: &Schema,
     call: &Call<'_>,
+    instance: Option<usize>,
 ) -> Result<String, ReplayError> {
     let statement = call.statement;
     let names = statement
@@ -28,7 +29,8 @@ pub(super) fn text_of(
         .iter()
         .map(|one| one.placeholder.as_str());
     let given: Vec<(&str, &Value)> = names.zip(&call.arguments).collect();
-    let text = translate(dialect, schema, &statement.sql, &given);
+    let number = instance.map(|instance| numbers::number_of(instance, call.position));
+    let text = translate(dialect, schema, &statement.sql, &given, number);
     text.map_err(|error| error.during(&format!("{}: `{}`", statement.place, statement.sql)))
 }
 
@@ -38,9 +40,13 @@ pub(super) fn translate(
     schema: &Schema,
     sql: &str,
     given: &[(&str, &Value)],
+    number: Option<i64>,
 ) -> Result<String, ReplayError> {
     let mut all = fill(dialect, tokens(sql), given)?;
     all = without_prefixes(schema, all);
+    if let Some(number) = number {
+        all = numbers::give(schema, all, number);
+    }
     all = steady(all);
     all = locks(dialect, all);
     all = upsert::translate(dialect, schema, all)?;
@@ -364,7 +370,7 @@ mod tests {
                    create table s (a int, b int, primary key (a, b));";
         let (schema, _) = schema_of(ddl, "ddl").expect("a schema");
         let given: Vec<(&str, &Value)> = given.iter().map(|one| (one.0, &one.1)).collect();
-        let text = translate(dialect, &schema, sql, &given);
+        let text = translate(dialect, &schema, sql, &given, None);
         assert_eq!(text.expect("a text"), expected);
     }
 
@@ -408,9 +414,9 @@ mod tests {
         let schema = Schema::default();
         let one = Value::Integer(1);
         for given in [vec![], vec![("?", &one), ("?", &one), ("?", &one)]] {
-            assert!(translate(Dialect::Postgres, &schema, "select ?, ?", &given).is_err());
+            assert!(translate(Dialect::Postgres, &schema, "select ?, ?", &given, None).is_err());
         }
-        assert!(translate(Dialect::Postgres, &schema, "select :a", &[]).is_err());
+        assert!(translate(Dialect::Postgres, &schema, "select :a", &[], None).is_err());
     }
 
     #[test]

@@ -211,10 +211,10 @@ mod tests {
     fn check(dialect: Dialect, sql: &str, expected: &str) {
         let ddl = "create table s (a int, b int, c int, primary key (a, b));";
         let (schema, _) = schema_of(ddl, "ddl").expect("a schema");
-        let text = translate(dialect, &schema, sql, &[]);
+        let text = translate(dialect, &schema, sql, &[], None);
         assert_eq!(text.expect("a text"), expected);
         assert_eq!(
-            translate(dialect, &schema, expected, &[]).expect("a text"),
+            translate(dialect, &schema, expected, &[], None).expect("a text"),
             expected,
             "a translated text stays"
         );
