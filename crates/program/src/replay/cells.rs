@@ -240,7 +240,7 @@ fn writes(
 ) -> Vec<Access> {
     let table = schema.table(part.table);
     if result.changed == 0 {
-        return Vec::new();
+        return found_nothing(schema, part);
     }
     let others = || {
         table
@@ -270,6 +270,28 @@ fn writes(
             let gone = |column| Access::Wrote(cell(table, &name, column), None);
             others().map(gone).collect()
         }
+    }
+}
+
+/// What a write read that changed nothing: that there is no such row, where its key says all.
+fn found_nothing(schema: &Schema, part: &Part) -> Vec<Access> {
+    let table = schema.table(part.table);
+    match &part.action {
+        Action::Insert(insert) if insert.on_conflict == OnConflict::Fail && !insert.from_select => {
+            Vec::new()
+        }
+        Action::Insert(_) => vec![Access::Unknown],
+        _ => match key_of(schema, part) {
+            Some(key) if part.filter.conjuncts().len() == table.primary_key.len() => {
+                let name = row_name(table, key.iter());
+                let others = table.column_ids();
+                let others = others.filter(|id| !table.primary_key.contains(id));
+                others
+                    .map(|column| Access::Read(cell(table, &name, column), None))
+                    .collect()
+            }
+            _ => vec![Access::Unknown],
+        },
     }
 }
 

@@ -9,6 +9,7 @@ const PROGRAM: &str = "
 create table t (id int primary key, v int not null);
 create table savings (id int primary key, bal int not null);
 create table checking (id int primary key, bal int not null);
+create table seat (id int primary key, place int unique);
 create table child (id int primary key, parent int references t (id));
 
 transaction two_writes()
@@ -76,6 +77,18 @@ end;
 transaction bear_and_write(k int, parent int)
   insert into child values (:k, :parent);
   update t set v = v + 1 where id = :parent;
+end;
+transaction sit(k int, place int)
+  insert into seat values (:k, :place);
+end;
+transaction keep(k int)
+  insert into t values (:k, 1) on conflict do nothing;
+end;
+transaction set(k int, v int)
+  update t set v = :v where id = :k;
+end;
+transaction remove(k int)
+  delete from t where id = :k;
 end;
 transaction put(k int)
   insert into t values (:k, 1);
@@ -384,5 +397,46 @@ fn mariadb_locks_what_a_foreign_key_refers_to() {
             false => Appearance::PreventedByAbort,
         };
         assert_eq!(seen, expected, "{}", engine.name());
+    }
+}
+
+#[test]
+fn the_second_use_of_a_unique_value_waits_and_fails() {
+    let program = program();
+    let instances: &[(&str, &[i64])] = &[("sit", &[1, 7]), ("sit", &[2, 7])];
+    let scenario = scenario(&program, instances, "0.0 1.0 0.c 1.c");
+    for engine in Engine::ALL {
+        let (play, _) = played(&program, &scenario, engine);
+        let name = engine.name();
+        assert_eq!(play.runs[1].waits, [0], "{name}");
+        assert_eq!(reason(&play, 1), Some(Abort::Statement), "{name}");
+    }
+}
+
+#[test]
+fn an_insert_that_finds_its_row_locks_it_on_mariadb_only() {
+    let program = program();
+    let instances: &[(&str, &[i64])] = &[("keep", &[1]), ("deposit", &[1, 5])];
+    let scenario = scenario(&program, instances, "0.0 1.0 0.c 1.c");
+    for engine in [Engine::PostgresReadCommitted, Engine::MariaReadCommitted] {
+        let waits = played(&program, &scenario, engine).0.runs[1].waits.len();
+        let name = engine.name();
+        assert_eq!(waits, usize::from(!engine.is_postgres()), "{name}");
+    }
+}
+
+#[test]
+fn mariadb_makes_a_version_only_of_what_changes() {
+    let program = program();
+    let others: [(&str, &[i64], Option<Abort>); 3] = [
+        ("set", &[1, 0], None),
+        ("set", &[1, 5], Some(Abort::Serialization)),
+        ("remove", &[1], Some(Abort::Serialization)),
+    ];
+    for (other, arguments, expected) in others {
+        let instances: &[(&str, &[i64])] = &[("increment", &[1]), (other, arguments)];
+        let scenario = scenario(&program, instances, "0.0 1.0 1.c 0.1 0.c");
+        let (play, _) = played(&program, &scenario, Engine::MariaSnapshot);
+        assert_eq!(reason(&play, 0), expected, "{other} {arguments:?}");
     }
 }

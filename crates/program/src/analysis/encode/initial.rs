@@ -5,6 +5,7 @@ use super::super::constraint::{Constraints, Formula};
 use super::{Encoder, Symbol, View};
 use crate::ir::Part;
 use crate::schema::ColumnId;
+use std::rc::Rc;
 
 impl Encoder<'_> {
     /// Requires the initial rows to be possible.
@@ -67,8 +68,8 @@ impl Encoder<'_> {
         }
     }
 
-    /// Where these values are written to a row, no other row that is visible has the same where the
-    /// schema forbids it.
+    /// Where these values are written to a row, no other row has the same where the schema forbids it:
+    /// none that is visible on a replicated store, none at all on a server.
     pub(super) fn stay_unique(
         &mut self,
         instance: usize,
@@ -78,6 +79,13 @@ impl Encoder<'_> {
         view: &View,
     ) {
         let table = self.program.schema.table(part.table);
+        if table.unique.is_empty() {
+            return;
+        }
+        let now = match self.candidate.instances[instance].level {
+            Some(_) => Rc::new((0..self.writes.len()).collect()),
+            None => view.clone(),
+        };
         for columns in &table.unique {
             let given = |column: &ColumnId| values.iter().find(|(known, _)| known == column);
             if !columns.iter().any(|column| given(column).is_some()) {
@@ -87,13 +95,13 @@ impl Encoder<'_> {
                 if other == name {
                     continue;
                 }
-                let mut all = vec![when, self.present(other, view)];
+                let mut all = vec![when, self.present(other, &now)];
                 for column in columns {
                     let new = match given(column) {
                         Some((_, value)) => value.clone(),
                         None => self.cell(name, *column, view),
                     };
-                    let old = self.cell(other, *column, view);
+                    let old = self.cell(other, *column, &now);
                     all.push(self.equal_symbols(&new, &old));
                 }
                 let both = self.constraints.and(all);

@@ -60,6 +60,12 @@ impl Simulation<'_> {
                 Ok(effect) => effect,
                 Err(attempt) => return attempt,
             };
+            if effect.changes.is_empty() && leaves_rows(bound) {
+                self.give_back(who, &inserted);
+            }
+            if let Some(attempt) = self.unique(who, &effect) {
+                return attempt;
+            }
             let targets = targets(&effect);
             if let Some(request) = self.lock(who, &targets) {
                 if let Request::Row(row, _) = request {
@@ -107,11 +113,46 @@ impl Simulation<'_> {
         effect.map_err(|error| Attempt::Fails(Abort::Statement, error.to_string()))
     }
 
+    /// What becomes of a statement that leaves two rows with the same values where the schema forbids
+    /// it: servers look at rows as they are now, and wait for who has not committed yet.
+    pub(super) fn unique(&self, who: usize, effect: &Effect) -> Option<Attempt> {
+        for committed in [true, false] {
+            let base = match committed {
+                true => self.current(who),
+                false => self.trace.mask(|_| true),
+            };
+            let view = View {
+                base,
+                ..View::default()
+            };
+            let Some(row) = self.trace.store.duplicate(&effect.changes, &view) else {
+                continue;
+            };
+            let request = Request::Row(row, Mode::Shared);
+            if !self.locks.against(who, &request).is_empty() {
+                return Some(Attempt::Waits(request));
+            }
+            if committed {
+                return Some(Attempt::Fails(Abort::Statement, DUPLICATE.to_string()));
+            }
+        }
+        None
+    }
+
+    /// Gives back the locks of rows that an insert found, and that are not the agent's own.
+    fn give_back(&mut self, who: usize, rows: &[RowId]) {
+        for row in rows {
+            if !self.agents[who].written.contains_key(row) {
+                self.locks.give_back(who, *row);
+            }
+        }
+    }
+
     /// Whether a committed operation that the view does not show wrote the row.
     pub(super) fn is_stale(&self, row: RowId, view: &View) -> bool {
         let seen = view.fresh.get(&row).unwrap_or(&view.base);
         self.trace.store.writes_of(row).any(|write| {
-            let committed = self.is_committed(write.op);
+            let committed = self.is_committed(write.op) && !self.kept.contains(&(write.op, row));
             committed && !seen.get(write.op).copied().unwrap_or(false)
         })
     }
@@ -213,6 +254,7 @@ impl Simulation<'_> {
 }
 
 const SERIALIZE: &str = "could not serialize access due to read/write dependencies";
+const DUPLICATE: &str = "duplicate key value violates unique constraint";
 const CONCURRENT: &str = "could not serialize access due to concurrent update";
 
 /// The rows that a statement writes or asks to lock.
@@ -230,6 +272,13 @@ pub(super) fn targets(effect: &Effect) -> Vec<(RowId, Mode)> {
     }
     found.retain(|(row, _)| *row != RowId::NONE);
     found
+}
+
+/// Whether it is an insert that leaves a row that is there as it is.
+fn leaves_rows(bound: &Bound) -> bool {
+    let ignores = |insert: &Insert| insert.on_conflict == OnConflict::Ignore;
+    let mut parts = bound.parts.iter();
+    parts.any(|part| matches!(&part.action, Action::Insert(insert) if ignores(insert)))
 }
 
 fn is_upsert(bound: &Bound) -> bool {

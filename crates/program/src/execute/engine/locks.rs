@@ -86,6 +86,12 @@ impl Locks {
         }
     }
 
+    /// Gives back a lock before the end.
+    pub fn give_back(&mut self, who: usize, row: RowId) {
+        self.rows
+            .retain(|(other, held, _)| *other != who || *held != row);
+    }
+
     /// Closes a gap to the inserts of others.
     pub fn close(&mut self, who: usize, gap: Region) {
         if !self

@@ -49,23 +49,60 @@ impl Simulation<'_> {
         if let Some(request) = self.lock(who, &rows) {
             return Attempt::Waits(request);
         }
-        if engine == Engine::MariaSnapshot
-            && let Some(snapshot) = &self.agents[who].snapshot
-        {
-            let seen = View {
-                base: snapshot.clone(),
-                fresh: self.agents[who].written.clone(),
-            };
-            let rows = rows.iter().map(|(row, _)| row).chain(&inserted);
-            if rows.into_iter().any(|row| self.is_stale(*row, &seen)) {
+        let rows = rows.into_iter().map(|(row, _)| row).chain(inserted);
+        match self.is_changed(who, bound, rows.collect()) {
+            Ok(false) => {}
+            Ok(true) => {
                 let message = "Record has changed since last read in table";
                 return Attempt::Fails(Abort::Serialization, message.to_string());
             }
+            Err(attempt) => return attempt,
         }
         match self.evaluate(who, bound, &view) {
-            Ok(effect) => self.done(who, view, effect),
+            Ok(effect) => match self.unique(who, &effect) {
+                Some(attempt) => attempt,
+                None => self.done_maria(who, view, effect),
+            },
             Err(attempt) => attempt,
         }
+    }
+
+    /// Does it. InnoDB makes no version of a row that gets the values it has.
+    fn done_maria(&mut self, who: usize, view: View, effect: Effect) -> Attempt {
+        let mut kept = Vec::new();
+        for change in &effect.changes {
+            let row = change.row.filter(|row| *row != RowId::NONE);
+            let old = row.and_then(|row| self.trace.store.state(&view, row));
+            let same = old.is_some_and(|old| change.after.as_ref() == Some(&old.values));
+            kept.extend(row.filter(|_| same));
+        }
+        let from = self.trace.store.writes().len();
+        let answer = self.done(who, view, effect);
+        let op = self.trace.store.writes().get(from).map(|write| write.op);
+        self.kept.extend(
+            op.into_iter()
+                .flat_map(|op| kept.iter().map(move |row| (op, *row))),
+        );
+        answer
+    }
+
+    /// Whether snapshot isolation forbids a statement: one of these rows, or one that it would have met
+    /// at its start, has changed since. A row that is gone counts unless the statement waited for it.
+    fn is_changed(&self, who: usize, bound: &Bound, mut rows: Vec<RowId>) -> Result<bool, Attempt> {
+        let agent = &self.agents[who];
+        let (Engine::MariaSnapshot, Some(snapshot)) = (agent.engine, &agent.snapshot) else {
+            return Ok(false);
+        };
+        let seen = View {
+            base: snapshot.clone(),
+            fresh: agent.written.clone(),
+        };
+        let position = agent.pending.as_ref().map(|pending| pending.call.position);
+        if agent.run.waits.last().copied() != position {
+            let met = targets(&self.evaluate_quietly(bound, &seen)?);
+            rows.extend(met.into_iter().map(|(row, _)| row));
+        }
+        Ok(rows.into_iter().any(|row| self.is_stale(row, &seen)))
     }
 
     /// What a plain read of MariaDB sees.

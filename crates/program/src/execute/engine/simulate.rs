@@ -8,10 +8,11 @@ use super::ssi::Ssi;
 use crate::execute::error::ExecuteError;
 use crate::execute::play::{Abort, Fate, Finished};
 use crate::execute::runner::Next;
-use crate::execute::store::{Store, View};
+use crate::execute::store::{RowId, Store, View};
 use crate::execute::trace::Trace;
 use crate::ir::Program;
 use crate::scenario::{Event, Point, Scenario};
+use std::collections::BTreeSet;
 
 pub(super) struct Simulation<'p> {
     pub(super) trace: Trace<'p>,
@@ -19,6 +20,8 @@ pub(super) struct Simulation<'p> {
     pub(super) locks: Locks,
     pub(super) ssi: Ssi,
     pub(super) inexact: Vec<Point>,
+    /// Rows that an operation wrote without a change, on servers where that is no write.
+    pub(super) kept: BTreeSet<(usize, RowId)>,
     commits: Vec<usize>,
     commit_times: Vec<usize>,
 }
@@ -37,6 +40,7 @@ pub(in crate::execute) fn simulate<'p>(
         locks: Locks::default(),
         ssi: Ssi::new(scenario.instances.len()),
         inexact: Vec::new(),
+        kept: BTreeSet::new(),
         commits: Vec::new(),
         commit_times: Vec::new(),
     };

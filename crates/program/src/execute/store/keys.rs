@@ -23,6 +23,29 @@ impl Store<'_> {
         Ok(())
     }
 
+    /// A row that a view shows, and that has the same values as another one that the changes leave,
+    /// where the schema forbids it.
+    pub fn duplicate(&self, changes: &[Change], view: &View) -> Option<RowId> {
+        for change in changes {
+            let Some(after) = &change.after else {
+                continue;
+            };
+            for columns in &self.schema.table(change.table).unique {
+                let wanted = values_at(after, columns);
+                if wanted.contains(&Value::Null) {
+                    continue;
+                }
+                let changed = |row: &RowId| changes.iter().any(|one| one.row == Some(*row));
+                let rows = self.table(view, change.table).into_iter();
+                let mut others = rows.filter(|row| !changed(&row.id));
+                if let Some(row) = others.find(|row| values_at(&row.values, columns) == wanted) {
+                    return Some(row.id);
+                }
+            }
+        }
+        None
+    }
+
     /// That the row a change leaves behind refers to rows that are there.
     fn has_parents(
         &self,
