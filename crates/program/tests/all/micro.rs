@@ -277,3 +277,34 @@ fn levels_can_be_mixed() {
     assert!(mixed([StoreLevel::Snapshot]) > 0);
     assert!(mixed([StoreLevel::ReadCommitted]) > 0);
 }
+
+/// A server looks at all rows where values must be unique, a replicated store at what it sees.
+#[test]
+fn a_unique_value_is_not_taken_twice_on_a_server() {
+    let book = |unique: &str| {
+        program(&format!(
+            "create table seat (id int primary key, place int{unique});
+             transaction book(k int, p int)
+               select count(*) into :n from seat where place = :p;
+               if :n = 0 then insert into seat values (:k, :p); end if;
+             end;"
+        ))
+    };
+    let levels = [
+        StoreLevel::ReadCommitted,
+        StoreLevel::Snapshot,
+        StoreLevel::Eventual,
+    ];
+    for (unique, expected) in [("", [true, true, true]), (" unique", [false, false, true])] {
+        for (level, expected) in levels.into_iter().zip(expected) {
+            let options = Options {
+                levels: vec![level],
+                ..Options::default()
+            };
+            let analysis = analyse(&book(unique), &options);
+            assert!(analysis.scope.decided);
+            let found = !analysis.anomalies.is_empty();
+            assert_eq!(found, expected, "place{unique} at {}", level.name());
+        }
+    }
+}
