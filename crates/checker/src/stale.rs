@@ -29,11 +29,19 @@ pub struct StaleReads<'a> {
     visible: Visible<'a>,
     direct: DirectEdges<'a>,
     causality: Causality<'a>,
+    /// For read-atomic: the last writer of the key of each operation in its session, before its
+    /// transaction.
+    last_in_session: Vec<u32>,
 }
 
 impl<'a> StaleReads<'a> {
     pub fn new(observed: &'a Observed<'a>, rule: Rule) -> StaleReads<'a> {
+        let last_in_session = match rule {
+            Rule::ReadAtomic => last_writers(observed),
+            _ => Vec::new(),
+        };
         StaleReads {
+            last_in_session,
             observed,
             rule,
             visible: Visible::new(observed, rule),
@@ -58,6 +66,7 @@ impl<'a> StaleReads<'a> {
             writers: &writers,
             visible: &mut self.visible,
             direct: &mut self.direct,
+            last_in_session: &self.last_in_session,
             several: Vec::new(),
             found: Contradictions::default(),
         };
@@ -82,7 +91,7 @@ impl<'a> StaleReads<'a> {
     /// The writers of keys with several versions in question.
     fn writers(&self, order: (&[u32], &[u32]), stale: &[StaleRead]) -> Writers {
         let looked_up = matches!(self.rule, Rule::ReadYourWrites | Rule::MonotonicWrites);
-        let several_matter = matches!(self.rule, Rule::ReadAtomic | Rule::Causal);
+        let several_matter = self.rule == Rule::Causal;
         let keys = &self.observed.history.ops().keys;
         let several = stale
             .iter()
@@ -96,6 +105,31 @@ impl<'a> StaleReads<'a> {
     }
 }
 
+/// No transaction.
+const NOBODY: u32 = u32::MAX;
+
+/// The last writer of each operation's key in its session, before its transaction.
+fn last_writers(observed: &Observed<'_>) -> Vec<u32> {
+    let history = observed.history;
+    let keys = &history.ops().keys;
+    let mut found = vec![NOBODY; keys.len()];
+    // Of whatever session: earlier ones have smaller numbers than the first of this one.
+    let mut last = vec![NOBODY; history.keys().limit()];
+    for txn in history.txn_ids().filter(|txn| observed.taken[txn.index()]) {
+        let start = history.session_txns(history.session_of(txn)).start;
+        for op in history.op_range(txn) {
+            let t2 = last[keys[op].index()];
+            if t2 != NOBODY && t2 >= start {
+                found[op] = t2;
+            }
+        }
+        for (_, key) in observed.writes(txn) {
+            last[key.index()] = txn.0;
+        }
+    }
+    found
+}
+
 /// The search for forced edges in one round.
 pub struct Search<'s, 'a> {
     pub observed: &'a Observed<'a>,
@@ -103,6 +137,7 @@ pub struct Search<'s, 'a> {
     writers: &'s Writers,
     pub visible: &'s mut Visible<'a>,
     direct: &'s mut DirectEdges<'a>,
+    last_in_session: &'s [u32],
     /// The reads of the current reader with several versions in question.
     several: Vec<StaleRead>,
     found: Contradictions,
@@ -110,9 +145,6 @@ pub struct Search<'s, 'a> {
 
 /// In a transaction up to this size a linear search beats a table.
 const SMALL: usize = 64;
-
-/// So many transactions of a session are looked through before its writers are looked up.
-const NEIGHBOURS_MAX: usize = 8;
 
 impl Search<'_, '_> {
     /// What sessions have read, for the rules that ask for it.
@@ -216,36 +248,16 @@ impl Search<'_, '_> {
     }
 
     /// For read-atomic: the last writer of the key in the own session, if it comes after the
-    /// version read. The few transactions of the session that do are looked through.
+    /// version read.
     fn session_writer(&mut self, read: StaleRead) {
-        let history = self.observed.history;
-        let session = history.session_txns(history.session_of(TxnId(read.reader)));
+        let t2 = self.last_in_session[read.op as usize];
+        if t2 == NOBODY {
+            return;
+        }
         let oldest = self.place_read(&read);
-        let key = self.key(&read);
-        for (count, t2) in (session.start..read.reader).rev().enumerate() {
-            if oldest.is_some_and(|oldest| self.place[t2 as usize] <= oldest) {
-                return;
-            }
-            let range = history.op_range(TxnId(t2));
-            if count == NEIGHBOURS_MAX || range.len() > SMALL {
-                let last = self.last_in_session(&read, session.start, t2 + 1);
-                let is_after =
-                    |&t2: &u32| oldest.is_none_or(|oldest| self.place[t2 as usize] > oldest);
-                if let Some(t2) = last.filter(is_after) {
-                    self.visible.turn_to(read.reader);
-                    self.add(read, t2);
-                }
-                return;
-            }
-            let keys = &history.ops().keys[range.clone()];
-            // Almost always absent, which takes no branch to find out.
-            let present = keys.iter().fold(false, |found, k| found | (k.0 == key));
-            let mut ops = keys.iter().zip(&self.observed.links[range]);
-            let writes = present && ops.any(|(other, &link)| other.0 == key && link == Link::WRITE);
-            if writes && self.observed.taken[t2 as usize] {
-                self.visible.turn_to(read.reader);
-                return self.add(read, t2);
-            }
+        if oldest.is_none_or(|oldest| self.place[t2 as usize] > oldest) {
+            self.visible.turn_to(read.reader);
+            self.add(read, t2);
         }
     }
 
