@@ -4,7 +4,9 @@
 #![allow(missing_docs)]
 
 mod driver;
+mod foreign;
 mod install;
+mod keyboard;
 #[path = "../databases/install.rs"]
 mod servers;
 
@@ -30,9 +32,6 @@ fn one_at_a_time() -> MutexGuard<'static, ()> {
         .lock()
         .unwrap_or_else(|poisoned| poisoned.into_inner())
 }
-
-/// Foreign text that would run if anything took it for HTML.
-const EVIL: &str = "<script>window.broken=1</script><img src=x onerror=window.broken=2>";
 
 /// Two transactions that each read what the other overwrote, by some names of keys and a value.
 fn skew(x: &str, y: &str, value: &str) -> String {
@@ -243,57 +242,6 @@ fn no_complaints_but(browser: &Browser, status: &str) {
         .filter(|text| !text.contains(status))
         .collect();
     assert!(others.is_empty(), "{others:?}");
-}
-
-#[test]
-fn foreign_text_is_never_run() {
-    if !install::has_browser() {
-        return;
-    }
-    let _alone = one_at_a_time();
-    let page = Page::serve("foreign");
-    let browser = Browser::open();
-    browser.go(&page.url);
-    drop_file(
-        &browser,
-        "<img src=x onerror=window.broken=3>.jsonl",
-        &skew(EVIL, "y", EVIL),
-    );
-    browser.sees("write-skew");
-    let harmless = |place: &str| {
-        let broken = browser.run("return window.broken ?? null");
-        assert_eq!(broken, Value::Null, "{place}");
-        let scripts = browser.run("return document.querySelectorAll('script, img').length");
-        assert_eq!(scripts, 2, "{place}: one script and the icon");
-    };
-    harmless("result");
-    browser.click(".instances a");
-    browser.sees("<script>");
-    harmless("anomaly");
-    look(&browser, "foreign");
-    browser.click(".edge");
-    browser.wait(
-        "the edge",
-        "return document.querySelector('.edge-details h3')?.innerText",
-    );
-    harmless("edge");
-    browser.click(".card .button");
-    browser.sees("all of this key");
-    harmless("transaction");
-    browser.click(".neighbours .quiet");
-    browser.wait(
-        "rows",
-        "return document.querySelectorAll('table.txns tbody tr').length > 0",
-    );
-    browser.sees("<script>");
-    harmless("transactions");
-    browser.go(&format!("{}#/", page.url));
-    browser.wait(
-        "the list",
-        "return document.querySelectorAll('li.item').length === 1",
-    );
-    harmless("home");
-    no_complaints(&browser);
 }
 
 #[test]

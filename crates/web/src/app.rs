@@ -34,6 +34,8 @@ pub(crate) struct App {
 const CHECK_GRACE: Duration = Duration::from_secs(4);
 /// A run may have servers to stop.
 const RUN_GRACE: Duration = Duration::from_secs(20);
+/// Where runs are recorded.
+const RUNS: &str = "isolde-runs";
 /// Servers take their time to start.
 const START_SECONDS: f64 = 120.0;
 
@@ -102,7 +104,7 @@ impl App {
     /// Starts the check of a file.
     pub fn check(&self, name: &str) -> Result<Value, Refused> {
         let path = self.folder.find(name).map_err(|why| (404, why))?;
-        let file = history_file(&path);
+        let file = history_file(&self.folder, &path).map_err(|why| (404, why))?;
         let file_name = self.folder.name(&file).unwrap_or_default();
         let arguments = check_arguments(
             &file_name,
@@ -127,6 +129,9 @@ impl App {
     /// Starts a run.
     pub fn run(&self, order: &Value) -> Result<Value, Refused> {
         let order = RunOrder::of(order, self.limits.run_seconds).map_err(|why| (400, why))?;
+        if !self.folder.keeps(RUNS) {
+            return Err((400, format!("{RUNS} leads out of the directory")));
+        }
         let name = run_name(self.folder.root(), &order.databases[0]);
         // The check after a run has half of the time that a check has.
         let judging = self.limits.check_seconds / 2.0;
@@ -220,10 +225,10 @@ fn run_name(root: &Path, database: &str) -> String {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     let time = since.map_or(0, |since| since.as_secs());
     let names = (0..1000).map(|count| match count {
-        0 => format!("isolde-runs/{word}-{time}"),
-        more => format!("isolde-runs/{word}-{time}-{more}"),
+        0 => format!("{RUNS}/{word}-{time}"),
+        more => format!("{RUNS}/{word}-{time}-{more}"),
     });
-    let fallback = format!("isolde-runs/{word}-{time}-more");
+    let fallback = format!("{RUNS}/{word}-{time}-more");
     let mut free = names.filter(|name| !root.join(name).exists());
     free.next().unwrap_or(fallback)
 }

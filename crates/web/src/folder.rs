@@ -41,8 +41,27 @@ impl Folder {
         Ok(found)
     }
 
+    /// The true path of a file that is at a path, if it lies within. A file of a directory may be a link, too.
+    pub fn file(&self, path: &Path) -> Option<PathBuf> {
+        let found = path.canonicalize().ok()?;
+        (found.starts_with(&self.root) && found.is_file()).then_some(found)
+    }
+
+    /// Whether something new under this name would lie within: the name is free, or no link that leads out.
+    pub fn keeps(&self, name: &str) -> bool {
+        let path = self.root.join(name);
+        match path.canonicalize() {
+            Ok(found) => found.starts_with(&self.root),
+            // A link that leads nowhere yet may lead anywhere later.
+            Err(_) => path.symlink_metadata().is_err(),
+        }
+    }
+
     /// A directory of the page's own within, made if it is missing.
     pub fn own(&self, name: &str) -> std::io::Result<PathBuf> {
+        if !self.keeps(OWN) {
+            return Err(std::io::Error::other("leads out of the directory"));
+        }
         let path = self.root.join(OWN).join(name);
         std::fs::create_dir_all(&path)?;
         let found = path.canonicalize()?;

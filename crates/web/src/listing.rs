@@ -1,7 +1,7 @@
 //! The runs and history files of a directory.
 
 use crate::folder::{Folder, OWN};
-use crate::results::Results;
+use crate::results::{Results, is_run};
 use crate::summary;
 use history::format::Format;
 use serde_json::{Value, json};
@@ -26,12 +26,16 @@ struct Item {
 /// All of them, the newest first.
 pub(crate) fn list(folder: &Folder, results: &Results) -> Value {
     let mut walk = Walk {
+        folder,
         items: Vec::new(),
         entries: 0,
         is_cut: false,
     };
     walk.go(folder.root());
-    walk.go(&folder.root().join(OWN).join("uploads"));
+    let uploads = Path::new(OWN).join("uploads");
+    if uploads.to_str().is_some_and(|name| folder.keeps(name)) {
+        walk.go(&folder.root().join(uploads));
+    }
     walk.items
         .sort_by(|a, b| (b.modified, &a.path).cmp(&(a.modified, &b.path)));
     let count = walk.items.len();
@@ -55,13 +59,14 @@ fn show(folder: &Folder, results: &Results, item: &Item) -> Option<Value> {
     }))
 }
 
-struct Walk {
+struct Walk<'a> {
+    folder: &'a Folder,
     items: Vec<Item>,
     entries: usize,
     is_cut: bool,
 }
 
-impl Walk {
+impl Walk<'_> {
     /// Looks into a directory and those below, the upper ones first.
     fn go(&mut self, root: &Path) {
         let mut waiting = std::collections::VecDeque::from([(root.to_path_buf(), 0)]);
@@ -98,9 +103,7 @@ impl Walk {
 
     /// Enters a directory that is a run.
     fn enter_run(&mut self, directory: &Path, depth: usize) -> bool {
-        let is_run = depth > 0
-            && directory.join("report.json").is_file()
-            && directory.join("history.jsonl").is_file();
+        let is_run = depth > 0 && is_run(self.folder, directory);
         if is_run {
             self.enter(directory.to_path_buf(), true);
         }

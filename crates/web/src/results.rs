@@ -7,6 +7,7 @@ use crate::browse::Stamp;
 use crate::folder::{Folder, OWN};
 use serde_json::{Value, json};
 use std::collections::HashMap;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -36,7 +37,7 @@ impl Results {
 
     /// The report on a run or a file, if there is one that still counts.
     pub fn get(&self, path: &Path) -> Option<Arc<Value>> {
-        if let Some(report) = run_report(path) {
+        if let Some(report) = run_report(&self.folder, path) {
             return self.read(&report, None);
         }
         let about = Stamp::of(path).ok()?;
@@ -47,7 +48,8 @@ impl Results {
         if let Some(record) = unwritten {
             return current(&record, about);
         }
-        self.read(&self.place(path)?, Some(about))
+        let place = self.folder.file(&self.place(path)?)?;
+        self.read(&place, Some(about))
     }
 
     /// Keeps a report on a file.
@@ -71,7 +73,9 @@ impl Results {
         let place = self.place(path).ok_or(std::io::ErrorKind::InvalidInput)?;
         // Another reader sees the old report or the new one, never half of one.
         let new = place.with_extension("new");
-        std::fs::write(&new, text)?;
+        // Whatever is there under this name is not written through: it may be a link that leads out.
+        let _ = std::fs::remove_file(&new);
+        std::fs::File::create_new(&new)?.write_all(text.as_bytes())?;
         std::fs::rename(&new, &place)
     }
 
@@ -134,23 +138,32 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// The report that a run wrote beside its recording.
-fn run_report(path: &Path) -> Option<PathBuf> {
+fn run_report(folder: &Folder, path: &Path) -> Option<PathBuf> {
     let directory = match path.is_dir() {
         true => path,
-        false if path.file_name()? == "history.jsonl" => path.parent()?,
+        false if path.file_name()? == RECORDING => path.parent()?,
         false => return None,
     };
-    let report = directory.join("report.json");
-    report.is_file().then_some(report)
+    folder.file(&directory.join(REPORT))
 }
 
-/// The recording of a run, or the path itself.
-pub(crate) fn history_file(path: &Path) -> PathBuf {
-    let recording = path.join("history.jsonl");
-    match recording.is_file() {
-        true => recording,
-        false => path.to_path_buf(),
-    }
+/// The recording and the report of a run, by their names in its directory.
+const RECORDING: &str = "history.jsonl";
+const REPORT: &str = "report.json";
+
+/// Whether a directory is a run. One whose files are links that lead out is none.
+pub(crate) fn is_run(folder: &Folder, directory: &Path) -> bool {
+    let has = |name: &str| folder.file(&directory.join(name)).is_some();
+    has(REPORT) && has(RECORDING)
+}
+
+/// The recording of a run, or the file itself.
+pub(crate) fn history_file(folder: &Folder, path: &Path) -> Result<PathBuf, String> {
+    let file = match path.is_dir() {
+        true => folder.file(&path.join(RECORDING)),
+        false => folder.file(path),
+    };
+    file.ok_or_else(|| "there is no history of this name in the directory".to_string())
 }
 
 fn nanoseconds(time: Option<SystemTime>) -> u64 {

@@ -130,7 +130,7 @@ impl App {
     fn history(&self, query: &Query) -> Result<Arc<crate::browse::Opened>, Refused> {
         let name = query.need("path").map_err(bad)?;
         let path = self.folder.find(name).map_err(missing)?;
-        let file = history_file(&path);
+        let file = history_file(&self.folder, &path).map_err(missing)?;
         self.histories
             .open(&file)
             .map_err(|why| bad(self.hide_root(&why)))
@@ -140,7 +140,8 @@ impl App {
     fn opening(&self, query: &Query) -> Result<Value, Refused> {
         let name = query.need("path").map_err(bad)?;
         let path = self.folder.find(name).map_err(missing)?;
-        Ok(json!(self.histories.opening(&history_file(&path))))
+        let file = history_file(&self.folder, &path).map_err(missing)?;
+        Ok(json!(self.histories.opening(&file)))
     }
 
     fn result(&self, query: &Query) -> Result<Value, Refused> {

@@ -27,16 +27,20 @@ function graph({ graph: svg, picture, legend }, path) {
   const details = el("div", { class: "edge-details panel", "aria-live": "polite" });
   const links = [...shown.querySelectorAll("a.arrow")];
   const hint = () => fill(details, el("p", { class: "dim" }, "Choose an edge to see the operations behind it and why it is there."));
+  let opener = null;
+  const close = () => { choose(-1); opener?.focus(); };
   const choose = (place) => {
     links.forEach((link) => link.classList.toggle("chosen", placeOf(link) === place));
     rows.forEach((row, at) => row.setAttribute("aria-pressed", at === place));
     const arrow = picture.arrows[place];
     if (!arrow) { hint(); return; }
-    fill(details, el("button", { type: "button", class: "small close", "data-escape": true, "aria-label": "Close the edge", onclick: () => choose(-1) }, "✕"),
+    fill(details, el("button", { type: "button", class: "small close", "data-escape": true, "aria-label": "Close the edge", onclick: close }, "✕"),
       el("h3", {}, name(picture, arrow)), el("p", {}, arrow.reason),
       arrow.operations.length > 0 && el("ul", { class: "ops" }, arrow.operations.map((text) => el("li", {}, el("code", {}, text)))),
       el("p", { class: "dim small" }, `${meaning(legend.kinds, arrow.kind)}; ${arrow.certainty}: ${meaning(legend.certainties, arrow.certainty)}`),
       el("p", {}, [arrow.from, arrow.to].map((at) => [walk(path, picture.boxes[at].name), " "])));
+    opener = document.activeElement;
+    details.scrollIntoView({ block: "nearest" });
   };
   const rows = picture.arrows.map((arrow, place) => el("button", { type: "button", class: `edge ${arrow.kind}`, "aria-pressed": "false", onclick: () => choose(place) }, name(picture, arrow)));
   for (const link of links) link.addEventListener("click", (event) => { event.preventDefault(); choose(placeOf(link)); });

@@ -89,6 +89,8 @@ function history_replace() {
 
 addEventListener("hashchange", () => { if (location.hash.startsWith("#/") || !location.hash) show(); });
 addEventListener("keydown", keys);
+// The address says which view is shown, so this link must not change it.
+document.querySelector(".skip").addEventListener("click", (event) => { event.preventDefault(); document.getElementById("main").focus(); });
 ask("/api/about").then((about) => {
   document.getElementById("version").textContent = `Isolde ${about.version}`;
   document.getElementById("where").textContent = about.directory ?? "";

@@ -2,11 +2,14 @@
 // lead to the same place.
 "use strict";
 (function () {
+  function close(within) {
+    within.querySelectorAll(".chosen").forEach(function (one) { one.classList.remove("chosen"); });
+  }
   function choose(link) {
     var graph = link.closest(".graph");
     var reason = document.getElementById(link.getAttribute("href").slice(1));
     if (!graph || !reason) return false;
-    graph.querySelectorAll(".chosen").forEach(function (one) { one.classList.remove("chosen"); });
+    close(graph);
     link.classList.add("chosen");
     reason.classList.add("chosen");
     var box = reason.getBoundingClientRect();
@@ -27,6 +30,7 @@
     });
   });
   document.addEventListener("keydown", function (event) {
+    if (event.key === "Escape") { close(document); return; }
     var link = document.activeElement && document.activeElement.closest("a.arrow");
     if (!link) return;
     var all = Array.prototype.slice.call(link.closest("svg").querySelectorAll("a.arrow"));

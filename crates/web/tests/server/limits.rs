@@ -110,6 +110,48 @@ fn an_upload_that_ends_early_leaves_nothing() {
     assert!(!site.served(".isolde/uploads/half.jsonl").exists());
 }
 
+/// Neither silence nor drops that come often enough keep an upload open longer than allowed.
+#[test]
+fn an_upload_that_takes_too_long_is_ended_and_leaves_nothing() {
+    let limits = Limits {
+        http: HttpLimits {
+            body_time: Duration::from_millis(1500),
+            idle: Duration::from_millis(500),
+            ..HttpLimits::default()
+        },
+        ..Limits::default()
+    };
+    let site = site::start_with(limits, None);
+    let here = site.address;
+    for (name, pause, at_least) in [("silent", None, 400), ("slow", Some(100), 1400)] {
+        let mut stream = connect(here);
+        let head = format!(
+            "POST /api/upload?name={name}.jsonl HTTP/1.1\r\nHost: {here}\r\nOrigin: http://{here}\r\nContent-Length: 100000\r\n\r\nx"
+        );
+        let began = Instant::now();
+        stream.write_all(head.as_bytes()).unwrap();
+        let mut drops = stream.try_clone().unwrap();
+        let dripping = std::thread::spawn(move || {
+            // Ends when the server no longer listens, at the latest after ten seconds.
+            for _ in 0..100 {
+                let Some(pause) = pause else { return };
+                std::thread::sleep(Duration::from_millis(pause));
+                if drops.write_all(b"x").is_err() {
+                    return;
+                }
+            }
+        });
+        assert_eq!(read(stream).status, 400, "{name}");
+        let took = began.elapsed();
+        assert!(took >= Duration::from_millis(at_least), "{name}: {took:?}");
+        assert!(took < Duration::from_secs(8), "{name}: {took:?}");
+        dripping.join().unwrap();
+        let kept = std::fs::read_dir(site.served(".isolde/uploads")).unwrap();
+        assert_eq!(kept.count(), 0, "{name}");
+    }
+    assert_eq!(get(here, "/").status, 200);
+}
+
 #[test]
 fn slow_and_many_clients_do_not_keep_others_out() {
     let limits = Limits {

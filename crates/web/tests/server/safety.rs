@@ -1,7 +1,7 @@
 //! Who may ask, what is given, and that nothing leaves the directory.
 
 use crate::client::{get, post, send};
-use crate::site::{self, SKEW};
+use crate::site::{self, SKEW, SKEW_REPORT};
 use web::Limits;
 
 #[test]
@@ -64,6 +64,88 @@ fn no_path_leaves_the_directory() {
     let list = get(site.address, "/api/list").body;
     assert!(!list.contains("secret") && !list.contains("link"), "{list}");
     assert!(site.place.join("secret.jsonl").exists());
+}
+
+/// A directory that somebody else packed may hold links where the page expects files of its own.
+#[test]
+fn links_inside_of_runs_and_of_the_pages_corner_do_not_lead_out() {
+    use std::os::unix::fs::symlink;
+    let site = site::start();
+    let secret = site.place.join("secret.jsonl");
+    std::fs::write(site.place.join("report.json"), SKEW_REPORT).unwrap();
+    for (name, links) in [
+        ("links", &["history.jsonl", "report.json"][..]),
+        ("linked-recording", &["history.jsonl"]),
+        ("linked-report", &["report.json"]),
+    ] {
+        let run = site.served(name);
+        std::fs::create_dir(&run).unwrap();
+        std::fs::write(run.join("history.jsonl"), SKEW).unwrap();
+        std::fs::write(run.join("report.json"), SKEW_REPORT).unwrap();
+        for link in links {
+            std::fs::remove_file(run.join(link)).unwrap();
+            let target = match *link {
+                "history.jsonl" => secret.clone(),
+                other => site.place.join(other),
+            };
+            symlink(target, run.join(link)).unwrap();
+        }
+        let status = |target: &str| get(site.address, target).status;
+        let reads = links.contains(&"history.jsonl");
+        let expected = if reads { 404 } else { 200 };
+        assert_eq!(status(&format!("/api/history?path={name}")), expected);
+        assert_eq!(status(&format!("/api/transactions?path={name}")), expected);
+        let check = post(site.address, &format!("/api/check?path={name}"), "");
+        assert_eq!(check.status, expected, "{check:?}");
+        assert_eq!(status(&format!("/api/anomaly?path={name}&id=0")), 404);
+    }
+    let list = get(site.address, "/api/list").json();
+    let runs = list["items"].as_array().unwrap().iter();
+    assert_eq!(runs.filter(|item| item["kind"] == "run").count(), 0);
+    // A directory is no history, whatever is in it.
+    assert_eq!(get(site.address, "/api/history?path=links").status, 404);
+    std::fs::create_dir_all(site.served("logs")).unwrap();
+    symlink(&secret, site.served("logs/T1.log")).unwrap();
+    assert_eq!(get(site.address, "/api/history?path=logs").status, 404);
+}
+
+#[test]
+fn nothing_is_written_through_a_link_that_leads_out() {
+    use std::os::unix::fs::symlink;
+    let site = site::start();
+    let outside = site.place.join("outside");
+    std::fs::create_dir(&outside).unwrap();
+    symlink(&outside, site.served("isolde-runs")).unwrap();
+    let run = post(
+        site.address,
+        "/api/run",
+        "{\"database\":\"sqlite\",\"workload\":\"registers\",\"seconds\":1,\"clients\":2}",
+    );
+    assert_eq!(run.status, 400, "{run:?}");
+    assert!(run.body.contains("leads out"), "{run:?}");
+    symlink(&outside, site.served(".isolde")).unwrap();
+    let upload = post(site.address, "/api/upload?name=mine.jsonl", SKEW);
+    assert_eq!(upload.status, 500, "{upload:?}");
+    let job = post(site.address, "/api/check?path=skew.jsonl", "").json();
+    crate::jobs::wait(&site, &job);
+    let left: Vec<_> = walk(&outside);
+    assert!(left.is_empty(), "{left:?}");
+}
+
+/// The files below a directory.
+fn walk(directory: &std::path::Path) -> Vec<std::path::PathBuf> {
+    let mut files = Vec::new();
+    let mut waiting = vec![directory.to_path_buf()];
+    while let Some(directory) = waiting.pop() {
+        for entry in std::fs::read_dir(directory).unwrap() {
+            let path = entry.unwrap().path();
+            match path.is_dir() {
+                true => waiting.push(path),
+                false => files.push(path),
+            }
+        }
+    }
+    files
 }
 
 #[test]
@@ -156,8 +238,35 @@ fn with_a_token_nothing_is_given_without_it() {
 #[test]
 fn every_answer_keeps_the_page_to_itself() {
     let site = site::start();
-    for target in ["/", "/app.js", "/api/list", "/nothing"] {
-        let answer = get(site.address, target);
+    let here = site.address;
+    let job = post(here, "/api/check?path=skew.jsonl", "").json();
+    crate::jobs::wait(&site, &job);
+    let host = format!("Host: {here}\r\nOrigin: http://{here}");
+    let requests = [
+        ("GET / HTTP/1.1", 200),
+        ("GET /app.js HTTP/1.1", 200),
+        ("GET /drawing.css HTTP/1.1", 200),
+        ("GET /icon.svg HTTP/1.1", 200),
+        ("GET /api/list HTTP/1.1", 200),
+        ("GET /api/events?job=1 HTTP/1.1", 200),
+        ("GET /api/result?path=skew.jsonl HTTP/1.1", 200),
+        (
+            "GET /api/export?path=skew.jsonl&id=0&format=svg HTTP/1.1",
+            200,
+        ),
+        ("GET /api/history?path=..%2fsecret.jsonl HTTP/1.1", 404),
+        ("GET /nothing HTTP/1.1", 404),
+        ("GET /api/events?job=x HTTP/1.1", 400),
+        ("DELETE / HTTP/1.1", 405),
+        ("POST /api/run HTTP/1.1", 411),
+        ("GET / HTTP/9", 505),
+        ("nonsense", 400),
+        ("GET / HTTP/1.1\r\nHost: evil.example", 421),
+        ("GET / HTTP/1.1\r\nSec-Fetch-Site: none\r\nbroken", 400),
+    ];
+    for (request, status) in requests {
+        let answer = send(here, format!("{request}\r\n{host}\r\n\r\n").as_bytes());
+        assert_eq!(answer.status, status, "{request}: {answer:?}");
         let policy = answer.header("content-security-policy").expect("a policy");
         for part in [
             "default-src 'none'",
