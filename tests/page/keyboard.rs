@@ -67,7 +67,7 @@ fn everything_is_reached_by_the_keyboard_and_shows_it() {
     browser.sees("was not checked yet");
     tab_to(&browser, "Check it now");
     browser.press(&[ENTER]);
-    browser.sees("The weakest that are violated");
+    browser.sees("The weakest levels that are violated");
     tab_to(&browser, " → s");
     browser.press(&[ENTER]);
     browser.sees("Choose an edge");
@@ -91,7 +91,7 @@ fn everything_is_reached_by_the_keyboard_and_shows_it() {
     assert_eq!(focused(&browser), before);
     // Once nothing is open, it goes one up.
     browser.press(&[ESCAPE]);
-    browser.sees("The weakest that are violated");
+    browser.sees("The weakest levels that are violated");
     browser.press(&[ESCAPE]);
     browser.sees("Drop a history here");
     // The link over the head keeps the address.

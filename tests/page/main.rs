@@ -142,7 +142,7 @@ fn a_dropped_file_is_checked_and_its_anomaly_opened() {
     browser.sees("Drop a history here");
     look(&browser, "home-empty");
     drop_file(&browser, "skew.jsonl", &skew("x", "y", "1"));
-    browser.sees("The weakest that are violated");
+    browser.sees("The weakest levels that are violated");
     browser.sees("write-skew");
     look(&browser, "result");
     browser.click(".instances a");

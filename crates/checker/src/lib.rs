@@ -112,12 +112,12 @@ fn check_registers(history: &History, levels: &[Level], options: &Options<'_>) -
         .by(options.strategy)
         .minimizing(&options.initial, options.keys);
     let mut asked: Vec<(usize, Level)> = levels.iter().copied().enumerate().collect();
-    // What a strong level finds out answers weaker ones too.
-    asked.sort_by_key(|&(_, level)| std::cmp::Reverse(level));
+    // What a strong level finds out answers weaker ones too; the last is asked next.
+    asked.sort_by_key(|&(_, level)| level);
     let mut stages = vec![observing(&observed, started)];
     let mut since = started;
     let mut checked: Vec<(usize, Checked)> = Vec::new();
-    for (place, level) in asked {
+    while let Some((place, level)) = asked.pop() {
         (options.budget.progress)(level.name());
         let verdict = interpret::verdict(&observed, &mut engine, level, &options.budget)
             .unwrap_or_else(|limit| Verdict::Unknown(limit.0));
@@ -125,6 +125,11 @@ fn check_registers(history: &History, levels: &[Level], options: &Options<'_>) -
             (Verdict::Holds(_), Some(reason)) => Verdict::Unknown(reason.clone()),
             (verdict, _) => verdict,
         };
+        if !matches!(verdict, Verdict::Holds(_)) {
+            // The weak levels take a pass each, the strong ones any time: whoever has set a limit is to
+            // know the weak ones.
+            asked.sort_by_key(|&(_, level)| (Level::WEAK.contains(&level), level));
+        }
         let seconds = since.elapsed().as_secs_f64();
         since = Instant::now();
         stages.extend(engine.take_stages());

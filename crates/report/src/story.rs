@@ -189,7 +189,10 @@ fn remains(holding: &[Level]) -> String {
         .iter()
         .map(|level| level.name().to_string())
         .collect();
-    format!("This history still has {}.", listed(&names))
+    format!(
+        "This history still keeps the promises of {}.",
+        listed(&names)
+    )
 }
 
 fn capital(text: &str) -> String {

@@ -155,7 +155,11 @@ impl View {
         let kinds = kinds.map(|kind| json!({"name": kind.name(), "meaning": kind.meaning()}));
         let sure = self.picture.certainties().into_iter();
         let sure = sure.map(|how| json!({"name": how.name(), "meaning": how.meaning()}));
-        json!({"kinds": kinds.collect::<Vec<_>>(), "certainties": sure.collect::<Vec<_>>()})
+        json!({
+            "boxes": self.picture.reading(),
+            "kinds": kinds.collect::<Vec<_>>(),
+            "certainties": sure.collect::<Vec<_>>(),
+        })
     }
 
     /// The anomaly in another language: what to call the file, its type, its text.

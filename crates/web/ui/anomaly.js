@@ -47,7 +47,8 @@ function graph({ graph: svg, picture, legend }, path) {
   hint();
   const key = el("ul", { class: "dim small legend" }, legend.kinds.map((kind) => el("li", {}, el("b", { class: kind.name }, kind.name), ` ${kind.meaning}`)),
     legend.certainties.map((how) => el("li", {}, el("span", { class: `stroke ${how.name}` }), `${how.name}: ${how.meaning}`)));
-  return section("The dependencies", el("div", { class: "scroll picture" }, shown), key, el("div", { class: "edges" }, rows), details);
+  const boxes = el("p", { class: "dim small" }, legend.boxes);
+  return section("The dependencies", boxes, el("div", { class: "scroll picture" }, shown), key, el("div", { class: "edges" }, rows), details);
 }
 
 function placeOf(link) {

@@ -57,7 +57,7 @@ function structures(found, before, after) {
 function kinds(found) {
   if (!found.kinds.length) return null;
   const row = (one) => el("tr", {}, el("td", {}, one.kind), el("td", { class: "num" }, number(one.before)), el("td", { class: "num" }, number(one.after)), el("td", {}, one.change), el("td", { class: "dim wide" }, sentence(one.meaning)));
-  return section("By kind", el("div", { class: "scroll" }, el("table", {}, el("thead", {}, el("tr", {}, ["kind", "before", "after", "", "meaning"].map((text) => el("th", { scope: "col", class: text === "meaning" ? "wide" : "" }, text)))), el("tbody", {}, found.kinds.map(row)))));
+  return section("By kind", el("div", { class: "scroll" }, el("table", {}, el("thead", {}, el("tr", {}, [["kind", ""], ["before", "num"], ["after", "num"], ["", ""], ["meaning", "wide"]].map(([text, kind]) => el("th", { scope: "col", class: kind }, text)))), el("tbody", {}, found.kinds.map(row)))));
 }
 
 function levels(found) {

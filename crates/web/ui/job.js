@@ -17,7 +17,7 @@ export async function run(view) {
   const isolation = el("input", { name: "isolation", list: "isolations", placeholder: "its default", autocomplete: "off" });
   const seconds = el("input", { name: "seconds", type: "number", min: "0.1", max: about.run_seconds, step: "any", value: "5" });
   const clients = el("input", { name: "clients", type: "number", min: "1", max: "500", value: "10" });
-  const seed = el("input", { name: "seed", type: "number", min: "0", placeholder: "drawn" });
+  const seed = el("input", { name: "seed", type: "number", min: "0", placeholder: "any" });
   const faults = Object.entries(FAULTS).map(([name, text]) => el("label", { class: "choice" }, el("input", { type: "checkbox", name: "fault", value: name }), text));
   const problem = el("p", { class: "error", role: "alert" });
   const start = el("button", { type: "submit", class: "primary" }, "Start the run");
@@ -33,7 +33,7 @@ export async function run(view) {
     field("Database", database, "A server that Isolde starts, SQLite in process, or a URL: postgres://…, mysql://…, redis://…, etcd://…"),
     el("label", { class: "field" }, el("span", {}, "Workload"), workload, meaning),
     field("Isolation", isolation, "The database's own name, such as 'repeatable read'"),
-    el("div", { class: "row" }, field("Seconds", seconds), field("Clients", clients), field("Seed", seed)),
+    el("div", { class: "row" }, field("Seconds", seconds), field("Clients", clients), field("Seed", seed, "The same seed makes the same choices again")),
     el("fieldset", {}, el("legend", {}, "Faults, for servers that Isolde starts"), faults),
     options("databases", DATABASES), options("isolations", ISOLATIONS), problem, el("p", {}, start));
   add(view, trail(["Runs", "#/"], ["Start a run"]), el("h1", {}, "Start a run"), el("p", {}, "Drives a database with a workload, records what clients see, and judges the recording."), form);

@@ -23,8 +23,8 @@ export async function result(view, { path }) {
 function verdict(found) {
   const held = (found.held_to ?? []).map((answer) => el("p", { class: "big" }, chip(answer.verdict), ` promised: ${answer.level}`));
   const strongest = found.strongest?.length ? found.strongest.join(", ") : "none";
-  return [held, el("p", { class: held.length ? "" : "big" }, "The strongest that hold here: ", el("b", {}, strongest)),
-    found.violated.length > 0 && el("p", {}, "The weakest that are violated: ", el("b", { class: "bad-text" }, found.violated.join(", ")))];
+  return [held, el("p", { class: held.length ? "" : "big" }, "The strongest levels that hold here: ", el("b", {}, strongest)),
+    found.violated.length > 0 && el("p", {}, "The weakest levels that are violated: ", el("b", { class: "bad-text" }, found.violated.join(", ")))];
 }
 
 function facts(found) {
@@ -65,6 +65,7 @@ export function sentence(text) {
 
 function levels(found) {
   const rows = found.results.map((one) => el("tr", {}, el("td", {}, one.level), el("td", {}, chip(one.verdict)), el("td", { class: "dim" }, one.reason ?? ""), el("td", { class: "num dim" }, `${(one.seconds ?? 0).toFixed(3)} s`)));
-  return section("Levels", el("div", { class: "scroll picture wide" }, drawing(found.lattice)),
+  const about = "An isolation level is a promise about what transactions that run at the same time may see of each other; the strongest is at the top. A line leads down from a level to what it implies. Green holds (✓), red is violated (✗), yellow is not known (?).";
+  return section("Levels", el("p", { class: "dim small" }, about), el("div", { class: "scroll picture wide" }, drawing(found.lattice)),
     el("details", { open: matchMedia("(max-width: 40rem)").matches }, el("summary", {}, "As a table, with times"), el("div", { class: "scroll" }, el("table", {}, el("thead", {}, el("tr", {}, ["level", "verdict", "reason", "time"].map((name) => el("th", {}, name)))), el("tbody", {}, rows)))));
 }

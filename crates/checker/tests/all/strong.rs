@@ -13,6 +13,37 @@ fn seeds(start: u64, count: u64) -> std::ops::Range<u64> {
     start..start + count * factor
 }
 
+/// Whoever cannot wait for the strong levels knows the weak ones once the strongest is violated.
+#[test]
+fn weak_levels_are_answered_before_the_other_strong_ones() {
+    let shape = Shape::default();
+    let seed = (0..1000).find(|seed| {
+        let history = random_history(&shape, *seed);
+        let answers = check(&history, &[Level::StrictSerializable], &Options::default());
+        matches!(answers[0].result.verdict, Verdict::Violated(_))
+    });
+    let history = random_history(&shape, seed.expect("a violated history"));
+    let told = std::sync::Mutex::new(Vec::new());
+    let remember = |answer: &checker::Checked| {
+        told.lock().expect("one thread").push(answer.result.level);
+    };
+    let options = Options {
+        answered: &remember,
+        ..Options::default()
+    };
+    let levels: Vec<Level> = Level::all().collect();
+    let answers = check(&history, &levels, &options);
+    let order: Vec<Level> = answers.iter().map(|answer| answer.result.level).collect();
+    assert_eq!(order, levels, "as they were asked");
+    let told = told.lock().expect("one thread");
+    assert_eq!(told[0], Level::StrictSerializable);
+    let weak = &told[1..=Level::WEAK.len()];
+    assert!(
+        weak.iter().all(|level| Level::WEAK.contains(level)),
+        "{told:?}"
+    );
+}
+
 /// Every strong level must get the verdict of the definition. Prints the seed on failure.
 fn agree(shape: &Shape, seeds: std::ops::Range<u64>) {
     let levels: Vec<Level> = Level::all()

@@ -209,7 +209,13 @@ impl AnomalyView {
                 out,
                 "<h4>{} <span class=\"dim mono\">{}</span></h4>",
                 html(name),
-                html([cut(&details.place, 80), ids.join(", ")].join(" ").trim())
+                html(
+                    &[cut(&details.place, 80), ids.join(", ")]
+                        .into_iter()
+                        .filter(|part| !part.is_empty())
+                        .collect::<Vec<String>>()
+                        .join(", ")
+                )
             );
             let mut lines: Vec<String> = details
                 .statements
@@ -230,8 +236,12 @@ impl AnomalyView {
 
 /// A picture with the reasons of its arrows beside it.
 pub(super) fn graph(picture: &Picture, anchor: &str) -> String {
+    let reading = match picture.reading() {
+        text if text.is_empty() => text,
+        text => format!("<p class=\"dim\">{}</p>\n", html(&text)),
+    };
     let mut out = format!(
-        "<div class=\"graph\">\n<div><div class=\"scroll\" tabindex=\"0\">{}</div>\n{}</div>\n",
+        "{reading}<div class=\"graph\">\n<div><div class=\"scroll\" tabindex=\"0\">{}</div>\n{}</div>\n",
         picture.svg(Shown::Within { anchor }),
         legend(picture)
     );

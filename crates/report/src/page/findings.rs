@@ -40,7 +40,7 @@ impl Page {
         Page {
             title: title.to_string(),
             verdict: Some(verdict(&lattice, results, &kinds)),
-            lead: lead(&holding, results),
+            lead: lead(&holding, results, kinds.first()),
             facts: vec![
                 number("sessions", history.session_count()),
                 number("transactions", history.txn_count()),
@@ -89,16 +89,20 @@ fn verdict(lattice: &Lattice, results: &[&LevelResult], kinds: &[AnomalyKind]) -
 }
 
 /// What the verdict means, in a sentence or two.
-fn lead(holding: &[Level], results: &[&LevelResult]) -> String {
+fn lead(holding: &[Level], results: &[&LevelResult], first: Option<&AnomalyKind>) -> String {
     let names: Vec<String> = holding
         .iter()
         .map(|level| level.name().to_string())
         .collect();
-    let mut text = match names.as_slice() {
+    let wrong = first.map_or(String::new(), |kind| {
+        format!("What went wrong: {}. ", kind.row().meaning)
+    });
+    let strongest = match names.as_slice() {
         [] => "No level that was asked about holds.".to_string(),
         [one] => format!("The strongest level that holds is {one}."),
         several => format!("The strongest levels that hold are {}.", listed(several)),
     };
+    let mut text = wrong + &strongest;
     let reason = results.iter().find_map(|result| match &result.verdict {
         Verdict::Unknown(reason) => Some((result.level, reason)),
         _ => None,

@@ -115,7 +115,11 @@ impl Section {
                         chart.svg(within)
                     );
                 }
-                out + "</div>\n"
+                out.push_str("</div>\n");
+                if charts.iter().any(|chart| !chart.faults.is_empty()) {
+                    out.push_str("<p class=\"dim\">Shaded: while a fault was at work.</p>\n");
+                }
+                out
             }
             Section::Bars(bars) => scroll(bars.svg(within)),
             Section::Source(source) => source.html(),

@@ -199,6 +199,42 @@ impl Picture {
         kinds
     }
 
+    /// How to read the names and the operations in the boxes, for somebody who sees such a picture for the
+    /// first time. Empty where the boxes are not transactions of a history.
+    pub fn reading(&self) -> String {
+        let mut names = self.boxes.iter().filter(|one| one.txn.is_some());
+        let Some((name, session, number)) = names.find_map(|one| {
+            let (session, number) = one.name.strip_prefix('s')?.split_once('t')?;
+            Some((&one.name, session, number))
+        }) else {
+            return String::new();
+        };
+        let mut text = format!(
+            "Each box is a transaction: {name} is transaction {number} of session {session}."
+        );
+        let has = |part: &str| {
+            let mut lines = self.boxes.iter().flat_map(|one| &one.lines);
+            lines.any(|line| line.text.contains(part))
+        };
+        let words = [
+            ("r(", "r(x, 1) read x and got 1"),
+            ("w(", "w(x, 1) set x to 1"),
+            ("nil", "nil is nothing"),
+        ];
+        let words: Vec<&str> = words
+            .iter()
+            .filter(|(part, _)| has(part))
+            .map(|(_, meaning)| *meaning)
+            .collect();
+        if !words.is_empty() {
+            text.push_str(&format!(" In it, {}.", words.join(", ")));
+        }
+        if !self.arrows.is_empty() {
+            text.push_str(" An arrow leads from what comes first to what comes after it.");
+        }
+        text
+    }
+
     /// The certainties that occur, each once, the surest first.
     pub fn certainties(&self) -> Vec<Certainty> {
         let all = [Certainty::Seen, Certainty::Inferred, Certainty::Assumed];
