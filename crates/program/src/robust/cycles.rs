@@ -34,8 +34,8 @@ pub enum CycleKind {
     TypeII,
 }
 
-/// The most cycles looked at for the same three paths.
-const ALIKE_MAX: usize = 6;
+/// The most pairs of edges looked at for the same three paths.
+const ALIKE_MAX: usize = 12;
 
 /// A graph whose nodes have levels.
 pub(super) struct Search<'a> {
@@ -50,12 +50,18 @@ pub(super) struct Search<'a> {
 /// Edges in the order of the cycle: A → P, P → B, and the way back from B to A.
 pub(super) type Cycle = Vec<usize>;
 
+/// The edges A → P and P → B of a dangerous cycle.
+pub(super) struct Pair {
+    pub first: usize,
+    pub second: usize,
+    /// Whether the way back from B to A needs a step.
+    pub moves: bool,
+}
+
 impl Search<'_> {
     /// A shortest dangerous cycle.
     pub fn find(&self) -> Option<Cycle> {
-        let used: Vec<usize> = (0..self.edges.len())
-            .filter(|at| self.is_used(*at))
-            .collect();
+        let used = self.used();
         let steps = Steps::new(self.levels.len(), &used, self.edges);
         let mut best: Option<(usize, Cycle)> = None;
         let mut offer = |length: Option<usize>, cycle: Cycle| {
@@ -100,14 +106,11 @@ impl Search<'_> {
         Some(cycle)
     }
 
-    /// Dangerous cycles, a few for every A, P and B: of each three transactions one, the shorter ones
-    /// first, then of each the next.
-    pub fn some(&self, most: usize) -> Vec<Cycle> {
-        let used: Vec<usize> = (0..self.edges.len())
-            .filter(|at| self.is_used(*at))
-            .collect();
-        let steps = Steps::new(self.levels.len(), &used, self.edges);
-        let mut found: Vec<(usize, usize, bool, Cycle)> = Vec::new();
+    /// Two dangerous edges each, a few for every A, P and B: of each three transactions one, those
+    /// with shorter ways back first, then of each the next.
+    pub fn pairs(&self, steps: &Steps<'_>) -> Vec<Pair> {
+        let used = self.used();
+        let mut found: Vec<(usize, usize, Pair)> = Vec::new();
         let mut ranks: BTreeMap<(usize, usize, usize), usize> = BTreeMap::new();
         for &second in &used {
             let two = &self.edges[second];
@@ -124,30 +127,34 @@ impl Search<'_> {
                 };
                 let rank = ranks.entry((from, two.from, two.to)).or_default();
                 if *rank < ALIKE_MAX {
-                    found.push((length, *rank, moves, vec![first, second]));
+                    let pair = Pair {
+                        first,
+                        second,
+                        moves,
+                    };
+                    found.push((length, *rank, pair));
                     *rank += 1;
                 }
             }
         }
         found.sort_by_key(|one| (one.0, one.1));
         let mut turns: BTreeMap<[usize; 3], usize> = BTreeMap::new();
-        let mut ordered: Vec<(usize, (usize, usize, bool, Cycle))> = Vec::new();
-        for one in found {
-            let (first, second) = (&self.edges[one.3[0]], &self.edges[one.3[1]]);
+        let mut ordered: Vec<(usize, usize, Pair)> = Vec::new();
+        for (length, _, pair) in found {
+            let (first, second) = (&self.edges[pair.first], &self.edges[pair.second]);
             let who = [first.from, second.from, second.to].map(|unit| self.transactions[unit]);
             let turn = turns.entry(who).or_default();
-            ordered.push((*turn, one));
+            ordered.push((*turn, length, pair));
             *turn += 1;
         }
-        ordered.sort_by_key(|(turn, one)| (*turn, one.0));
-        ordered.truncate(most);
-        let found = ordered.into_iter().map(|(_, one)| one);
-        let whole = |(_, _, moves, mut cycle): (usize, usize, bool, Cycle)| {
-            let (start, end) = (self.edges[cycle[0]].from, self.edges[cycle[1]].to);
-            cycle.extend(steps.path(end, start, moves));
-            cycle
-        };
-        found.map(whole).collect()
+        ordered.sort_by_key(|(turn, length, _)| (*turn, *length));
+        ordered.into_iter().map(|(_, _, pair)| pair).collect()
+    }
+
+    /// The edges between units that are not left out.
+    pub fn used(&self) -> Vec<usize> {
+        let all = 0..self.edges.len();
+        all.filter(|at| self.is_used(*at)).collect()
     }
 
     fn is_used(&self, at: usize) -> bool {
@@ -235,7 +242,7 @@ impl Search<'_> {
 }
 
 /// Shortest ways between units.
-struct Steps<'a> {
+pub(super) struct Steps<'a> {
     edges: &'a [Dependency],
     out: Vec<Vec<usize>>,
     /// For each two units: the length of a shortest way of at least one step.
@@ -243,7 +250,7 @@ struct Steps<'a> {
 }
 
 impl<'a> Steps<'a> {
-    fn new(count: usize, used: &[usize], edges: &'a [Dependency]) -> Steps<'a> {
+    pub fn new(count: usize, used: &[usize], edges: &'a [Dependency]) -> Steps<'a> {
         let mut out: Vec<Vec<usize>> = vec![Vec::new(); count];
         for &at in used {
             let edge = &edges[at];
@@ -284,7 +291,8 @@ impl<'a> Steps<'a> {
         lengths
     }
 
-    fn length(&self, from: usize, to: usize, moves: bool) -> Option<usize> {
+    /// The length of a shortest way; of at least one step where it must move.
+    pub fn length(&self, from: usize, to: usize, moves: bool) -> Option<usize> {
         match from == to && !moves {
             true => Some(0),
             false => self.lengths[from][to],

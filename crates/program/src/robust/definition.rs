@@ -247,6 +247,7 @@ fn random_unit(random: &mut Random, transaction: usize, related: bool) -> Unit {
                 false => ColumnSet::default(),
             },
             lock,
+            rows: None,
             none: false,
             sure_in_snapshot: true,
             sure: true,

@@ -15,7 +15,8 @@
 //! Source: Vandevoort, Ketsman, Koch, Neven, EDBT 2023. We differ: equal keys are found in the
 //! programs themselves, not declared; foreign keys say which rows exist; a search that ends at the
 //! first row of an order does not depend on the rows behind it; a key look-up that may find nothing
-//! depends on the insert of its row; a search that finds nothing does not depend on deletes.
+//! depends on the insert of its row; a search that finds nothing does not depend on deletes; a search
+//! whose rows are all known, and always the same ones, depends on writes of these only.
 
 use super::counters::Numbered;
 use super::facts::Facts;
@@ -46,6 +47,8 @@ pub(super) struct Dependency {
     pub source: usize,
     pub target: usize,
     pub kind: EdgeKind,
+    /// The terms of the two that are equal, as both accesses are of one row.
+    pub equal: Vec<(usize, usize)>,
     /// Whether `to` can commit first, if `from` runs at read committed.
     pub counterflow: bool,
     /// Whether `to` can commit first, if `from` runs on a snapshot.
@@ -95,34 +98,56 @@ impl Graph<'_> {
                     if self.is_impossible(kind, a, b, &columns) {
                         continue;
                     }
-                    let pairs = match kind {
-                        EdgeKind::ReadWrite => self.pairs_of_read(a, b, &columns),
-                        _ => self.pairs(&a.fixed, &b.fixed, a),
-                    };
-                    let mut same = apart.clone();
-                    for (one, two) in &pairs {
-                        same.join((0, *one), (1, *two));
+                    for equal in self.meetings(kind, a, b, &columns) {
+                        let mut same = apart.clone();
+                        for (one, two) in &equal {
+                            same.join((0, *one), (1, *two));
+                        }
+                        if !same.close() {
+                            continue;
+                        }
+                        let edge = Dependency {
+                            from,
+                            to,
+                            source,
+                            target,
+                            kind,
+                            equal,
+                            counterflow: false,
+                            counterflow_on_snapshot: false,
+                            apart: false,
+                            entry: usize::MAX,
+                            leave: a.read_time(),
+                            misses: false,
+                            absent: Vec::new(),
+                        };
+                        found.push(self.timed(edge, &same));
                     }
-                    if !same.close() {
-                        continue;
-                    }
-                    let edge = Dependency {
-                        from,
-                        to,
-                        source,
-                        target,
-                        kind,
-                        counterflow: false,
-                        counterflow_on_snapshot: false,
-                        apart: false,
-                        entry: usize::MAX,
-                        leave: a.read_time(),
-                        misses: false,
-                        absent: Vec::new(),
-                    };
-                    found.push(self.timed(edge, &same));
                 }
             }
+        }
+    }
+
+    /// The ways in which two accesses can be of one row: the terms that are equal then. There are
+    /// several where a search knows all its rows, one of which it is.
+    fn meetings(
+        &self,
+        kind: EdgeKind,
+        a: &Access,
+        b: &Access,
+        columns: &ColumnSet,
+    ) -> Vec<Vec<(usize, usize)>> {
+        match (kind, &a.rows, &b.rows) {
+            (EdgeKind::ReadWrite, Some(rows), _) => {
+                let one = |row: &Vec<_>| self.pairs(row, &b.fixed, a);
+                rows.iter().map(one).collect()
+            }
+            (EdgeKind::WriteRead, _, Some(rows)) => {
+                let one = |row: &Vec<_>| self.pairs(&a.fixed, row, a);
+                rows.iter().map(one).collect()
+            }
+            (EdgeKind::ReadWrite, None, _) => vec![self.pairs_of_read(a, b, columns)],
+            _ => vec![self.pairs(&a.fixed, &b.fixed, a)],
         }
     }
 

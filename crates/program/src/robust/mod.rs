@@ -21,13 +21,14 @@ mod subsets;
 mod templates;
 mod unit;
 mod variants;
+mod ways;
 mod workload;
 
 pub use advice::{Repair, Safety, cheapest_levels, repair, safe_at};
 pub use cycles::CycleKind;
 pub use edges::Relations;
 pub use promote::{Change, Promotion};
-pub use subsets::{Subsets, subsets};
+pub use subsets::{Subsets, subsets, subsets_until};
 pub use workload::Workload;
 
 use crate::ir::Program;
@@ -59,6 +60,11 @@ impl Level {
             Level::Snapshot => StoreLevel::Snapshot,
             Level::Serializable => StoreLevel::Serializable,
         }
+    }
+
+    /// The level of a store, where robustness is about it.
+    pub fn of(level: StoreLevel) -> Option<Level> {
+        Level::ALL.into_iter().find(|known| known.store() == level)
     }
 
     /// The name on the command line.

@@ -1,9 +1,11 @@
 //! The rows that a path knows of, in the order of its statements.
 
 use super::facts::Facts;
-use super::unit::{Access, Derived, First, Kind, Unit, is_conditional, is_confirmed, is_plain};
+use super::unit::{
+    Access, Derived, First, Kind, Unit, finds_at_most, is_conditional, is_confirmed, is_plain,
+};
 use crate::expr::{Comparison, Condition, Expr, Row, StatementId, Value};
-use crate::ir::{Action, Insert, OnConflict, Statement};
+use crate::ir::{Action, Insert, OnConflict, Shape, Statement};
 use crate::paths::Path;
 use crate::schema::{ColumnId, Schema, Table, TableId};
 
@@ -100,13 +102,17 @@ impl KnownRows {
         if found.is_empty() && access.sure {
             found.push(0);
         }
+        let mut rows = Vec::new();
+        let all = has_all(facts, statement, &path, &access, &found);
         for row in found {
             let columns = columns_of_row(statement, unit, &access, row);
             if row == 0 {
                 unit.accesses[at].first = first_of(schema, statement, &access, &columns);
             }
+            rows.push(columns.clone());
             self.add(access.table, columns, held);
         }
+        unit.accesses[at].rows = all.then_some(rows);
     }
 
     fn add(&mut self, table: TableId, columns: Vec<(ColumnId, usize)>, held: bool) {
@@ -169,6 +175,30 @@ fn columns_of_row(
         columns.push((column, term));
     }
     columns
+}
+
+/// Whether these are all rows that a search finds, now and at any other time: the table always has
+/// the same rows, and nobody changes what it looks for.
+fn has_all(
+    facts: &Facts,
+    statement: &Statement,
+    path: &Path,
+    access: &Access,
+    found: &[u32],
+) -> bool {
+    let count = found.len() as u32;
+    let each = (0..count).all(|row| found.contains(&row));
+    let mut compared = access.predicate.columns.iter();
+    let constant = compared.all(|column| facts.is_constant(access.table, *column));
+    each && constant
+        && access.key.is_none()
+        && facts.is_fixed(access.table)
+        && *statement.shape
+            == Shape {
+                order_by: statement.shape.order_by.clone(),
+                ..Shape::default()
+            }
+        && finds_at_most(path, access.statement, count)
 }
 
 /// Where a query takes the first row in the order of one column, and its key is known.

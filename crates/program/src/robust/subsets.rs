@@ -5,11 +5,13 @@
 //! Steps: from the whole set down. A set that is not robust has a cycle of some transactions; every
 //! robust part of it lacks one of these, so only the sets without one of them are looked at next.
 //! Every set is asked about once.
-//! Cost: one question for each set looked at; at worst 2^n, in practice a few dozen.
+//! Cost: one question for each set looked at; at worst 2^n, in practice a few dozen. Where the time is
+//! over before, what is known by then is told.
 
 use super::{Level, RobustOptions, Robustness, Workload};
 use crate::ir::Program;
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Instant;
 
 /// The border between robust and not.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -18,10 +20,23 @@ pub struct Subsets {
     pub maximal: Vec<BTreeSet<usize>>,
     /// The minimal sets that are not robust (or not proved to be).
     pub minimal: Vec<BTreeSet<usize>>,
+    /// How many sets were not looked at, because the time was over. With some, the maximal sets are
+    /// robust, but there may be larger ones and others.
+    pub open: usize,
 }
 
 /// The maximal robust subsets at one level.
 pub fn subsets(program: &Program, level: Level, options: &RobustOptions) -> Subsets {
+    subsets_until(program, level, options, None)
+}
+
+/// The maximal robust subsets at one level, as far as there is time.
+pub fn subsets_until(
+    program: &Program,
+    level: Level,
+    options: &RobustOptions,
+    until: Option<Instant>,
+) -> Subsets {
     let options = RobustOptions {
         confirm: false,
         ..*options
@@ -36,8 +51,14 @@ pub fn subsets(program: &Program, level: Level, options: &RobustOptions) -> Subs
     let mut maximal: Vec<BTreeSet<usize>> = Vec::new();
     let mut waiting = vec![all.clone()];
     let mut seen: BTreeSet<BTreeSet<usize>> = BTreeSet::new();
+    let over = || until.is_some_and(|until| Instant::now() >= until);
+    let mut open = 0;
     while let Some(set) = waiting.pop() {
         if !seen.insert(set.clone()) {
+            continue;
+        }
+        if over() {
+            open += 1;
             continue;
         }
         let Some(cycle) = asked.ask(&set) else {
@@ -60,8 +81,12 @@ pub fn subsets(program: &Program, level: Level, options: &RobustOptions) -> Subs
     });
     maximal.sort_by_key(|set| (usize::MAX - set.len(), set.clone()));
     Subsets {
-        minimal: outside(&all, &maximal),
+        minimal: match open {
+            0 => outside(&all, &maximal),
+            _ => asked.refused(),
+        },
         maximal,
+        open,
     }
 }
 
@@ -117,5 +142,18 @@ impl Asked<'_> {
         };
         self.known.insert(set.clone(), cycle.clone());
         cycle
+    }
+    /// The minimal ones of the sets that were asked about and are not robust.
+    fn refused(&self) -> Vec<BTreeSet<usize>> {
+        let refused = self.known.iter().filter(|(_, cycle)| cycle.is_some());
+        let refused: Vec<&BTreeSet<usize>> = refused.map(|(set, _)| set).collect();
+        let minimal = |one: &&BTreeSet<usize>| {
+            let mut others = refused.iter();
+            !others.any(|other| *other != *one && other.is_subset(one))
+        };
+        let mut found: Vec<BTreeSet<usize>> =
+            refused.iter().copied().filter(minimal).cloned().collect();
+        found.sort_by_key(|set| (set.len(), set.clone()));
+        found
     }
 }

@@ -41,6 +41,9 @@ pub(super) struct Access {
     /// Where it looks for the least or the greatest row, and the path has one: what is known of
     /// that row, and by which column it is the least or greatest.
     pub first: Option<First>,
+    /// Where the path has all rows that the search finds, and these are always the same ones: what is
+    /// known of each.
+    pub rows: Option<Vec<Vec<(ColumnId, usize)>>>,
     /// Whether the path goes this way only if the search finds no row.
     pub none: bool,
     /// The columns it reads of the rows it finds.
@@ -171,6 +174,7 @@ impl Unit {
                 .take()
                 .map(|key| vec![self.name(access.table, &key)]);
             access.fixed = access.key.clone().unwrap_or_default();
+            access.rows = None;
             if let Some(first) = &mut access.first {
                 let key = &schema.table(access.table).primary_key;
                 let value = |column: &ColumnId| first.row.iter().find(|one| one.0 == *column);
@@ -227,6 +231,7 @@ impl Unit {
             key,
             fixed,
             first: None,
+            rows: None,
             none: false,
             reads,
             predicate,
@@ -374,12 +379,18 @@ pub(super) fn is_plain(statement: &Statement) -> bool {
     plain && !statement.shape.aggregate && statement.shape.group_by.is_empty()
 }
 
-/// Whether the path goes on only if a statement found (or changed) a row.
+/// Whether the path goes this way only if a statement found no row.
 fn finds_none(path: &Path, position: usize) -> bool {
+    finds_at_most(path, position, 0)
+}
+
+/// Whether the path goes this way only if a statement found no more than so many rows.
+pub(super) fn finds_at_most(path: &Path, position: usize, count: u32) -> bool {
     let is_none = |condition: &Condition| match condition {
         Condition::Not(inner) => matches!(
             &**inner,
-            Condition::HasRow { statement, row: Row::Nth(0) } if statement.0 as usize == position
+            Condition::HasRow { statement, row: Row::Nth(row) }
+                if statement.0 as usize == position && *row == count
         ),
         _ => false,
     };
@@ -387,6 +398,7 @@ fn finds_none(path: &Path, position: usize) -> bool {
     guards.any(|guard| guard.condition.conjuncts().into_iter().any(is_none))
 }
 
+/// Whether the path goes on only if a statement found (or changed) a row.
 pub(super) fn is_confirmed(path: &Path, position: usize) -> bool {
     path.guards
         .iter()

@@ -8,6 +8,7 @@ use super::facts::Facts;
 use super::templates::{self, Split};
 use super::unit::Unit;
 use super::variants::variants;
+use super::ways::Ways;
 use super::{
     Counterexample, Doubt, Level, Method, Proof, RobustOptions, Robustness, SplitInstance,
 };
@@ -332,7 +333,7 @@ impl<'a> Workload<'a> {
     ) -> Robustness {
         let first = self.of_cycle(&cycle, search.edges, units, levels);
         let all = match self.options.confirm {
-            true => search.some(CYCLES_MAX),
+            true => Ways { search, units }.some(CYCLES_MAX),
             false => Vec::new(),
         };
         let tried = all.len();

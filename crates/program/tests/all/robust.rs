@@ -382,3 +382,42 @@ fn taking_the_first_of_numbered_rows_is_robust_on_snapshots() {
     let answer = check_at(&program, Level::Snapshot, &RobustOptions::default());
     assert!(answer.is_robust(), "{}", answer.sentence(Level::Snapshot));
 }
+
+/// A payment that finds its account by name, with what it does if there is a second one.
+fn payment_by_name(second: &str) -> program::Program {
+    let ddl = "create table acct (id int primary key, name text not null, bal int not null);";
+    let java = format!(
+        r#"class Bank {{
+            void pay(Connection c, String name, int v) throws SQLException {{
+                PreparedStatement q = c.prepareStatement("select id, bal from acct where name = ?");
+                q.setString(1, name);
+                ResultSet r = q.executeQuery();
+                if (!r.next()) throw new RuntimeException("none");
+                int id = r.getInt("id");
+                int bal = r.getInt("bal");
+                {second}
+                PreparedStatement u = c.prepareStatement("update acct set bal = ? where id = ?");
+                u.setInt(1, bal - v);
+                u.setInt(2, id);
+                u.executeUpdate();
+            }}
+        }}"#
+    );
+    let (schema, _) = program::schema_of(ddl, "t.sql").expect("a schema");
+    let file = program::JavaFile {
+        name: "Bank.java",
+        text: &java,
+    };
+    program::read_java(&[file], &schema).expect("a program")
+}
+
+#[test]
+fn a_search_that_knows_its_only_row_depends_on_no_other() {
+    let options = RobustOptions::default();
+    let answer = |program: &program::Program| check_at(program, Level::Snapshot, &options);
+    let one = payment_by_name("if (r.next()) throw new RuntimeException(\"two\");");
+    assert!(answer(&one).is_robust(), "{:?}", answer(&one));
+    // With more rows of that name, each of two payments may read what the other writes.
+    let any = payment_by_name("");
+    assert!(!answer(&any).is_robust(), "{:?}", answer(&any));
+}
