@@ -5,6 +5,7 @@
 //! reads a by its key and b by its key too.
 
 mod ddl;
+mod merge;
 mod parse;
 mod query;
 mod scope;

@@ -12,6 +12,9 @@ use sqlparser::ast::{
 
 type Translated<T> = Result<T, ProgramError>;
 
+/// Sums of more terms are refused: they are as deep as they are long.
+const CHAIN_MAX: usize = 400;
+
 impl Builder<'_> {
     /// The value of an expression.
     pub fn expr(&mut self, expr: &ast::Expr) -> Translated<Expr> {
@@ -23,6 +26,32 @@ impl Builder<'_> {
 
     fn exprs(&mut self, all: &[ast::Expr]) -> Translated<Vec<Expr>> {
         all.iter().map(|one| self.expr(one)).collect()
+    }
+
+    /// A sum such as a + b + c hangs on its left side; it is followed in a loop, as there are long
+    /// ones.
+    fn sum(&mut self, expr: &ast::Expr) -> Translated<Expr> {
+        let mut waiting = Vec::new();
+        let mut first = expr;
+        while let ast::Expr::BinaryOp { left, op, right } = first
+            && let Some(operator) = arithmetic(op)
+        {
+            waiting.push((operator, right));
+            first = left;
+        }
+        match waiting.len() {
+            0 => return self.as_value(expr),
+            1..=CHAIN_MAX => {}
+            _ => {
+                let problem = format!("a sum of more than {CHAIN_MAX} terms");
+                return Err(self.error(problem, "Split the statement."));
+            }
+        }
+        let mut value = self.expr(first)?;
+        while let Some((operator, right)) = waiting.pop() {
+            value = Expr::arithmetic(operator, value, self.expr(right)?);
+        }
+        Ok(value)
     }
 
     fn expr_of(&mut self, expr: &ast::Expr) -> Translated<Expr> {
@@ -44,13 +73,7 @@ impl Builder<'_> {
                 UnaryOperator::Minus => Ok(negative(self.expr(inner)?)),
                 _ => self.as_value(expr),
             },
-            E::BinaryOp { left, op, right } => match arithmetic(op) {
-                Some(operator) => {
-                    let left = self.expr(left)?;
-                    Ok(Expr::arithmetic(operator, left, self.expr(right)?))
-                }
-                None => self.as_value(expr),
-            },
+            E::BinaryOp { .. } => self.sum(expr),
             E::Case {
                 operand,
                 conditions,

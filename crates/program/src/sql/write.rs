@@ -34,6 +34,7 @@ pub(super) fn read(
         S::Insert(insert) => (builder.insert(insert)?, Shape::default()),
         S::Update(update) => (builder.update(update)?, Shape::default()),
         S::Delete(delete) => (builder.delete(delete)?, Shape::default()),
+        S::Merge(merge) => (builder.merge(merge)?, Shape::default()),
         S::Truncate(truncate) => {
             for target in &truncate.table_names {
                 let table = builder.table(&object_name(&target.name))?;
@@ -247,7 +248,7 @@ impl Builder<'_> {
         }
     }
 
-    fn target(&self, table: TableId, name: &str) -> Translated<ColumnId> {
+    pub(super) fn target(&self, table: TableId, name: &str) -> Translated<ColumnId> {
         let known = self.schema.table(table);
         known.column(name).ok_or_else(|| {
             let names = known.columns.iter().map(|column| column.name.as_str());
@@ -259,7 +260,11 @@ impl Builder<'_> {
         })
     }
 
-    fn assignment(&mut self, assignment: &Assignment, table: TableId) -> Translated<Vec<Set>> {
+    pub(super) fn assignment(
+        &mut self,
+        assignment: &Assignment,
+        table: TableId,
+    ) -> Translated<Vec<Set>> {
         match &assignment.target {
             AssignmentTarget::ColumnName(name) => {
                 let column = self.target(table, &object_name(name));

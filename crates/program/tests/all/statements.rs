@@ -176,3 +176,81 @@ fn what_a_write_returns_is_read_unless_it_set_it() {
     assert_eq!(read("update a set x = x + 1 where k = :p returning x"), "x");
     assert_eq!(read("delete from a where k = :p returning name"), "name");
 }
+
+#[test]
+fn a_merge_of_one_row_is_an_upsert() {
+    let plain = "insert into a (k, x) values (:p, :q)";
+    let same = [
+        (
+            format!("{plain} on conflict (k) do update set x = a.x + 1"),
+            "when matched then update set x = t.x + 1 \
+             when not matched then insert (k, x) values (s.k, s.x)",
+        ),
+        (
+            format!("{plain} on conflict do nothing"),
+            "when not matched then insert (k, x) values (s.k, s.x)",
+        ),
+        (
+            "update a set x = :q where k = :p".to_string(),
+            "when matched then update set x = s.x",
+        ),
+    ];
+    let sources = [
+        "using (values (:p, :q)) as s (k, x)",
+        "using (select :p as k, :q as x) s",
+        "using (select :p as k, :q as x from dual) s",
+    ];
+    for (sql, clauses) in &same {
+        let expected = actions(sql).expect("read");
+        for source in sources {
+            let merge = format!("merge into a as t {source} on t.k = s.k {clauses}");
+            assert_eq!(actions(&merge).expect("read"), expected, "{merge}");
+        }
+    }
+}
+
+#[test]
+fn a_merge_that_is_more_than_one_row_is_refused_with_advice() {
+    let values = "using (values (:p, :q)) as s (k, x)";
+    let insert = "when not matched then insert (k, x) values (s.k, s.x)";
+    let refused = [
+        // Another key than the one it inserts, a condition besides the key, no key at all.
+        format!("merge into a as t {values} on t.k = s.x {insert}"),
+        format!("merge into a as t {values} on t.k = s.k and t.y = 1 {insert}"),
+        format!("merge into a as t {values} on t.x = s.x {insert}"),
+        // Many rows, rows of a table, rows that go.
+        format!("merge into a as t using b as s on t.k = s.k {insert}"),
+        format!("merge into a as t using (select k, x from b) s on t.k = s.k {insert}"),
+        format!("merge into a as t {values} on t.k = s.k when matched then delete"),
+        format!("merge into a as t {values} on t.k = s.k when matched and t.x = 1 then delete"),
+    ];
+    for merge in refused {
+        let error = actions(&merge).expect_err(&merge);
+        assert!(error.contains("MERGE is not supported"), "{error}");
+        assert!(error.contains("one row of values"), "{error}");
+    }
+}
+
+/// What a statement does, or why it is not read.
+fn actions(sql: &str) -> Result<Vec<String>, String> {
+    let text = format!("{TABLES} transaction t(p int, q int, some list) {sql}; end;");
+    let program = read_sql_file(&text, "t.sql", None).map_err(|error| error.to_string())?;
+    let parts = &program.transactions[0].statements()[0].parts;
+    let shown = parts
+        .iter()
+        .map(|part| format!("{:?} {:?}", part.filter, part.action));
+    Ok(shown.collect())
+}
+
+#[test]
+fn long_sums_are_read_and_endless_ones_refused() {
+    let sum = |terms: usize| {
+        format!(
+            "update a set x = {} where k = :p",
+            vec!["y"; terms].join(" + ")
+        )
+    };
+    check(&sum(250), &["a key r(y !) w(x)"]);
+    let error = actions(&sum(500)).expect_err("too long");
+    assert!(error.contains("a sum of more than"), "{error}");
+}
