@@ -175,6 +175,8 @@ impl<'a> Resolver<'a> {
             Condition::IsNull(value) => match self.expr(value) {
                 Expr::Constant(Value::Null) => Condition::True,
                 Expr::Constant(_) => Condition::False,
+                // An object that was made is there, whatever is in it.
+                Expr::Call { name, .. } if name == OBJECT => Condition::False,
                 other => Condition::IsNull(other),
             },
             Condition::In { value, members } => Condition::In {

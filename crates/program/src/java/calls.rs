@@ -56,6 +56,11 @@ impl<'a> Translator<'a> {
         if let Some(val) = self.put_together(node) {
             return val;
         }
+        if !self.is_jdbc(object)
+            && let Some(val) = self.optional_call(node, object, name)
+        {
+            return val;
+        }
         let count = node.child("arguments").map_or(0, |all| all.children.len());
         let meant = match self.is_jdbc(object) {
             true => Meant::Nothing,
@@ -208,7 +213,7 @@ impl<'a> Translator<'a> {
     }
 
     /// The type of an argument, where it is declared or a literal.
-    fn java_type<'n>(&'n self, node: &'n Node) -> Option<&'n str> {
+    pub fn java_type<'n>(&'n self, node: &'n Node) -> Option<&'n str> {
         match node.kind {
             "identifier" => match self.env.types.get(node.text()) {
                 Some(java) if java != "var" => Some(java),
@@ -369,6 +374,9 @@ impl<'a> Translator<'a> {
             return self.foreign(node, name, arguments, used);
         }
         let data = self.exprs(arguments);
+        if let Some(val) = self.optional_made(object.text(), name, &data) {
+            return val;
+        }
         match (object.text(), name) {
             (
                 "BigDecimal" | "Long" | "Integer" | "Double" | "String" | "Float" | "Boolean"

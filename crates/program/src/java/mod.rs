@@ -18,6 +18,7 @@ mod lambda;
 mod loops;
 mod methods;
 mod objects;
+mod optional;
 mod receivers;
 mod rows;
 mod simplify;

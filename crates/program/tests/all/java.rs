@@ -465,3 +465,48 @@ fn a_file_with_sql_that_is_no_java_is_refused_with_its_line() {
         "{error}"
     );
 }
+
+#[test]
+fn an_optional_is_what_it_holds() {
+    let source = |end: &str| {
+        format!(
+            r#"class Shelves {{
+                Optional<Integer> find(Connection c, int room) throws SQLException {{
+                    PreparedStatement q = c.prepareStatement("select id from shelf where room = ?");
+                    q.setInt(1, room);
+                    ResultSet r = q.executeQuery();
+                    if (!r.next()) return Optional.empty();
+                    return Optional.of(r.getInt("id"));
+                }}
+                void clear(Connection c, int room) throws SQLException {{
+                    Optional<Integer> found = find(c, room);
+                    {end}
+                    PreparedStatement u = c.prepareStatement("update shelf set books = 0 where id = ?");
+                    u.setInt(1, id);
+                    u.executeUpdate();
+                }}
+            }}"#
+        )
+    };
+    let ends = [
+        "if (found.isEmpty()) throw new RuntimeException(); int id = found.get();",
+        "if (!found.isPresent()) throw new RuntimeException(); int id = found.get();",
+        "int id = found.orElseThrow(() -> new RuntimeException());",
+    ];
+    for end in ends {
+        let program = check(&[&source(end)]);
+        assert_eq!(program.notes, Vec::new(), "{end}");
+        let paths = program.transactions[0].paths(&program.schema, Bounds::default());
+        let commits = paths.paths.iter().filter(|path| path.end == End::Commit);
+        let commits: Vec<_> = commits.collect();
+        assert_eq!(commits.len(), 1, "{end}: {program}");
+        let filter = format!("{:?}", commits[0].statements[1].parts[0].filter);
+        let field = "Field { statement: StatementId(0), row: Nth(0), output: 0 }";
+        assert!(filter.contains(field), "{end}: {filter}");
+    }
+    // Without a row it is the other value, and the transaction goes on.
+    let program = check(&[&source("int id = found.orElse(7);")]);
+    let paths = program.transactions[0].paths(&program.schema, Bounds::default());
+    let ends: Vec<End> = paths.paths.iter().map(|path| path.end).collect();
+    assert!(ends.iter().all(|end| *end == End::Commit), "{program}");
+}
