@@ -1,6 +1,5 @@
 //! The arguments of `isolde program`.
 
-use crate::args::parse_positive;
 use clap::{Args, Subcommand, ValueEnum};
 use program::StoreLevel;
 
@@ -103,9 +102,10 @@ pub struct PrintArgs {
     /// Print one JSON object
     #[arg(long)]
     pub json: bool,
-    /// Give up after this many seconds (exit code 3)
-    #[arg(long, value_name = "SECONDS", value_parser = parse_positive)]
-    pub timeout: Option<f64>,
+    /// Give up after this many seconds, and show what was found (exit code 3 if that is nothing); 0
+    /// for never
+    #[arg(long, value_name = "SECONDS", default_value_t = 60.0, value_parser = parse_seconds)]
+    pub timeout: f64,
 }
 
 /// A kind of dependency.
@@ -160,8 +160,9 @@ pub struct ReplayArgs {
     pub isolation: Vec<String>,
     #[command(flatten)]
     pub java: JavaArgs,
-    #[command(flatten)]
-    pub print: PrintArgs,
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// Whether the application's own code is played.
@@ -190,4 +191,11 @@ fn parse_level_of(text: &str) -> Result<(String, StoreLevel), String> {
         .split_once('=')
         .ok_or("give a transaction and its level, as in Balance=read-committed")?;
     Ok((name.to_string(), level.parse()?))
+}
+
+fn parse_seconds(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(number) if number >= 0.0 && number.is_finite() => Ok(number),
+        _ => Err("expected a number of seconds, or 0 for any time".to_string()),
+    }
 }

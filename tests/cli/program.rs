@@ -84,6 +84,52 @@ fn answers_say_within_which_bounds_they_are_complete() {
 }
 
 #[test]
+fn what_is_found_only_beyond_the_bounds_is_not_called_safe() {
+    // The write skew of SmallBank has more edges than the search looks at, and a reader that only
+    // somebody outside sees.
+    let smallbank = ["program", "programs/smallbank.sql", "-l", "si"];
+    let short = [&smallbank[..], &["--length", "3"]].concat();
+    isolde(&short).exits(1).says(&[
+        "No anomaly within the bounds below",
+        "some run there is not serializable",
+        "NOT ROBUST",
+        "WriteCheck / TransactSavings / Balance",
+        "No serial order of these gives the same results and rows.",
+    ]);
+    let answer = json(&isolde(&[&short[..], &["--json"]].concat()).exits(1).out);
+    assert_eq!(answer["anomalies"].as_array().map(Vec::len), Some(0));
+    assert_eq!(answer["beyond"][0]["answer"], "not robust", "{answer}");
+    // Who asks only for what the database notices gets just that, with the warning.
+    isolde(&[&short[..], &["--internal"]].concat())
+        .exits(0)
+        .says(&["NOT ROBUST"]);
+    let skew = [LOST_UPDATE, "-l", "si", "--length", "3"];
+    isolde(&[&["program"][..], &skew].concat())
+        .exits(0)
+        .says(&["At snapshot-isolation every run is serializable"]);
+}
+
+#[test]
+fn there_is_an_end_to_every_question() {
+    let tpcc = ["program", "programs/tpcc.sql", "--timeout", "0.001"];
+    isolde(&[&tpcc[..], &["-l", "rc"]].concat()).says(&["NOT all decided", "not tried"]);
+    let robust = ["program", "robust", "programs/tpcc.sql", "-l", "rc"];
+    let hurried = [
+        &robust[..],
+        &["--subsets", "--advice", "--timeout", "0.001"],
+    ]
+    .concat();
+    isolde(&hurried).exits(3).says(&[
+        "not decided within 0.001 seconds",
+        "No sets at read-committed within the time given",
+        "Run everything at serializable",
+    ]);
+    let whole = [&robust[..], &["--subsets", "--timeout", "0", "--json"]].concat();
+    let whole = json(&isolde(&whole).exits(1).out);
+    assert_eq!(whole["subsets"][0]["open"], 0, "{whole}");
+}
+
+#[test]
 fn robustness_is_proved_refuted_and_repaired() {
     isolde(&["program", "robust", "programs/tpcc.sql", "-l", "si"])
         .exits(0)

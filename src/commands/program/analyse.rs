@@ -1,6 +1,8 @@
 //! `isolde program PATH…`: the anomalies of an application, each with a scenario that shows it.
 
+use super::beyond::{self, Beyond};
 use super::directory::{self, Test};
+use super::limit::Limit;
 use super::play::{Outcome, in_process, scenario_json};
 use super::sources::{self, Sources};
 use super::stage::{Setup, Stage};
@@ -15,7 +17,7 @@ use program::{Bounds, EdgeKind, Program, Scenario, StoreLevel, Transaction};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 struct Watcher<'a>(&'a Progress);
 
@@ -31,29 +33,34 @@ impl Watch for Watcher<'_> {
 pub fn run(args: &AnalyseArgs) -> Result<Exit, Failure> {
     let read = sources::read(&args.source)?;
     let program = &read.program;
-    let options = options(args, program)?;
+    let limit = Limit::new(args.print.timeout);
+    let options = options(args, program, &limit)?;
     let progress = Progress::start();
     let started = Instant::now();
     let analysis = analyse_with(program, &options, &mut Watcher(&progress));
+    progress.stage("is it robust where nothing was found?");
+    let beyond = beyond::ask(program, &options, &analysis, &limit);
     let seconds = started.elapsed().as_secs_f64();
     let played = play_all(args, &read, &analysis, &progress)?;
     progress.finish();
     let directories = write_all(args, &read, &analysis, &played)?;
     if let Some(directory) = &args.report {
         let scope = scope(&analysis, seconds);
-        page::write(directory, &read, &analysis, &played, scope)?;
+        page::write(directory, &read, &analysis, &played, scope, &beyond)?;
     }
-    let exit = match (analysis.anomalies.is_empty(), analysis.scope.decided) {
+    let found = !analysis.anomalies.is_empty() || (beyond.refutes() && !args.internal);
+    let exit = match (!found, analysis.scope.decided || beyond.proves()) {
         (false, _) => Exit::Violated,
         (true, false) => Exit::Unknown,
         (true, true) => Exit::Holds,
     };
     if args.print.json {
-        print_json(&json(program, &analysis, &played, seconds))?;
+        print_json(&json(program, &analysis, &played, &beyond, seconds))?;
         return Ok(exit);
     }
     tell_notes(program);
     let mut out = text(args, program, &analysis, &played);
+    out.push_str(&beyond.text(program));
     if let Some(root) = &args.out {
         let _ = writeln!(
             out,
@@ -65,7 +72,7 @@ pub fn run(args: &AnalyseArgs) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
-fn options(args: &AnalyseArgs, program: &Program) -> Result<Options, Failure> {
+fn options(args: &AnalyseArgs, program: &Program, limit: &Limit) -> Result<Options, Failure> {
     let levels = match args.levels.is_empty() {
         true => vec![StoreLevel::ReadCommitted, StoreLevel::Snapshot],
         false => args.levels.clone(),
@@ -100,10 +107,7 @@ fn options(args: &AnalyseArgs, program: &Program) -> Result<Options, Failure> {
             iterations: u32::from(args.iterations),
             ..Bounds::default()
         },
-        time: args
-            .print
-            .timeout
-            .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()),
+        time: limit.left(),
         ..Options::default()
     })
 }
@@ -238,7 +242,7 @@ fn summary(
     let mut out = String::new();
     let count = analysis.anomalies.len();
     if count == 0 {
-        return "No anomaly.\n".to_string();
+        return "No anomaly within the bounds below.\n".to_string();
     }
     let _ = writeln!(
         out,
@@ -305,7 +309,13 @@ fn scope(analysis: &Analysis, seconds: f64) -> String {
     out
 }
 
-fn json(program: &Program, analysis: &Analysis, played: &[Vec<Outcome>], seconds: f64) -> Value {
+fn json(
+    program: &Program,
+    analysis: &Analysis,
+    played: &[Vec<Outcome>],
+    beyond: &Beyond,
+    seconds: f64,
+) -> Value {
     let anomaly = |(number, anomaly): (usize, &Anomaly)| {
         let names = anomaly
             .transactions
@@ -331,6 +341,7 @@ fn json(program: &Program, analysis: &Analysis, played: &[Vec<Outcome>], seconds
     json!({
         "isolde": env!("CARGO_PKG_VERSION"),
         "anomalies": analysis.anomalies.iter().enumerate().map(anomaly).collect::<Vec<_>>(),
+        "beyond": beyond.json(program),
         "groups": analysis.groups.len(),
         "scope": {
             "length": scope.length,

@@ -2,8 +2,10 @@
 
 mod advice;
 mod analyse;
+mod beyond;
 mod directory;
 mod java;
+mod limit;
 mod page;
 mod play;
 mod replay;

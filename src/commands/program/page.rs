@@ -1,8 +1,10 @@
 //! The page about the anomalies of a program: source lines, turns, dependencies, replays.
 
+use super::beyond::Beyond;
 use super::play::Outcome;
 use super::sources::{Sources, Text as SourceText};
 use crate::exit::Failure;
+use crate::output;
 use crate::report::page::{reproduce, write_files};
 use crate::report::program::{counted, edge_text, rows_text, title};
 use program::analysis::{Analysis, Anomaly};
@@ -27,6 +29,7 @@ pub fn write(
     analysis: &Analysis,
     played: &[Vec<Outcome>],
     scope: String,
+    beyond: &Beyond,
 ) -> Result<(), Failure> {
     let program = &read.program;
     let kinds = kinds(program, analysis);
@@ -49,14 +52,16 @@ pub fn write(
         let more = counted(more, "more kind", "more kinds");
         searched.push(format!("{more} of anomalies not shown."));
     }
+    sections.extend(beyond_section(program, beyond));
     sections.push(Section::Text(Text {
         title: "What was searched".to_string(),
         paragraphs: searched,
         listing: String::new(),
     }));
     let verdict = match (count, analysis.scope.decided) {
-        (0, true) => (Tone::Good, "No anomaly".to_string()),
-        (0, false) => (
+        (0, _) if beyond.refutes() => (Tone::Bad, "Not robust".to_string()),
+        (0, decided) if decided || beyond.proves() => (Tone::Good, "No anomaly".to_string()),
+        (0, _) => (
             Tone::Unsure,
             "No anomaly found, but not all is decided".to_string(),
         ),
@@ -81,6 +86,17 @@ pub fn write(
         reproduce: reproduce(None),
     };
     write_files(directory, &[("index.html".to_string(), page.html())])
+}
+
+/// Whether it is safe where nothing was found.
+fn beyond_section(program: &Program, beyond: &Beyond) -> Option<Section> {
+    let listing = output::without_colours(&beyond.text(program));
+    let text = Text {
+        title: "Where nothing was found".to_string(),
+        paragraphs: Vec::new(),
+        listing,
+    };
+    (!text.listing.is_empty()).then_some(Section::Text(text))
 }
 
 /// Anomalies of the same name and transactions.

@@ -46,7 +46,7 @@ pub fn run(args: &ReplayArgs) -> Result<Exit, Failure> {
         }));
     }
     progress.finish();
-    match args.print.json {
+    match args.json {
         true => print_json(&json!({"isolde": env!("CARGO_PKG_VERSION"), "tests": objects}))?,
         false => output::print(&out)?,
     }

@@ -1,22 +1,21 @@
 //! `isolde program robust`: is it serializable although it runs at a weaker level, and if not, what
 //! makes it so?
 
+use super::limit::Limit;
 use super::{advice, print_json, sources, tell_notes};
 use crate::exit::{Exit, Failure};
 use crate::output;
 use crate::program_args::RobustArgs;
 use crate::report::program::{edge_text, story};
 use program::robust::{
-    Counterexample, Doubt, Level, Method, Relations, RobustOptions, Robustness, Safety, check,
-    safe_at, subsets,
+    Counterexample, Level, Method, Relations, RobustOptions, Robustness, Safety, Subsets, check,
+    safe_at, subsets_until,
 };
 use program::{Program, StoreLevel};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::sync::Arc;
-use std::sync::mpsc::channel;
-use std::time::{Duration, Instant};
 
 /// Answers for each level.
 pub fn run(args: &RobustArgs) -> Result<Exit, Failure> {
@@ -48,6 +47,10 @@ pub fn run(args: &RobustArgs) -> Result<Exit, Failure> {
         true => safety(&shared, options, &limit),
         false => None,
     };
+    let borders = match args.subsets {
+        true => borders(&shared, args, options, &limit),
+        false => Vec::new(),
+    };
     let pieces = safety.as_ref().map(|found| advice::pieces(program, found));
     let pieces = pieces.map(|pieces| advice::played(program, pieces, &args.replay));
     let pieces = pieces.transpose()?;
@@ -61,7 +64,7 @@ pub fn run(args: &RobustArgs) -> Result<Exit, Failure> {
             "answers": found.collect::<Vec<_>>(),
         });
         if args.subsets {
-            json["subsets"] = subsets_json(program, args, &options);
+            json["subsets"] = subsets_json(program, &borders);
         }
         if let (Some(safety), Some(pieces)) = (&safety, &pieces) {
             json["advice"] = advice::json(program, safety, pieces);
@@ -74,16 +77,24 @@ pub fn run(args: &RobustArgs) -> Result<Exit, Failure> {
     for (level, answer) in &answers {
         out.push_str(&answer_text(program, level, answer));
     }
-    if args.subsets {
-        out.push_str(&subsets_text(program, args, &options));
-    }
-    if let Some(pieces) = &pieces {
-        out.push_str(&advice::text(program, pieces));
-    } else if exit != Exit::Holds {
-        out.push_str("--advice tells what to change.\n");
-    }
+    out.push_str(&subsets_text(program, &borders));
+    out.push_str(&match &pieces {
+        Some(pieces) => advice::text(program, pieces),
+        None => without_advice(args, exit),
+    });
     output::print(&out)?;
     Ok(exit)
+}
+
+/// What is said where no advice was asked for or found.
+fn without_advice(args: &RobustArgs, exit: Exit) -> String {
+    match (args.advice, exit) {
+        (true, _) => "Run everything at serializable; no cheaper advice was found within the time \
+                      given (--timeout gives more).\n"
+            .to_string(),
+        (false, Exit::Holds) => String::new(),
+        (false, _) => "--advice tells what to change.\n".to_string(),
+    }
 }
 
 /// At which levels it is safe, and what else can be done; none where there was no time.
@@ -96,42 +107,6 @@ fn safety(program: &Arc<Program>, options: RobustOptions, limit: &Limit) -> Opti
     found
 }
 
-/// The time that all questions have together.
-struct Limit {
-    seconds: f64,
-    until: Option<Instant>,
-}
-
-impl Limit {
-    fn new(seconds: Option<f64>) -> Limit {
-        let time = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-        Limit {
-            seconds: seconds.unwrap_or_default(),
-            until: time.and_then(|time| Instant::now().checked_add(time)),
-        }
-    }
-
-    /// What is computed, if that takes no longer than there is time. The thread that computes on
-    /// ends with the process.
-    fn within<T: Send + 'static>(&self, compute: impl FnOnce() -> T + Send + 'static) -> Option<T> {
-        let Some(until) = self.until else {
-            return Some(compute());
-        };
-        let (tell, hear) = channel();
-        // Nobody hears it where the time is over.
-        std::thread::spawn(move || tell.send(compute()).ok());
-        let left = until.saturating_duration_since(Instant::now());
-        hear.recv_timeout(left).ok()
-    }
-
-    fn passed(&self) -> Robustness {
-        Robustness::Unproved(Box::new(Doubt {
-            suspect: None,
-            reason: format!("not decided within {} seconds", self.seconds),
-        }))
-    }
-}
-
 fn exit_of(answer: &Robustness) -> Exit {
     match answer {
         Robustness::Robust(_) => Exit::Holds,
@@ -141,8 +116,7 @@ fn exit_of(answer: &Robustness) -> Exit {
 }
 
 fn level(level: StoreLevel) -> Result<Level, Failure> {
-    let known = Level::ALL.into_iter().find(|known| known.store() == level);
-    known.ok_or_else(|| {
+    Level::of(level).ok_or_else(|| {
         Failure(format!(
             "robustness is about read-committed, snapshot-isolation and serializable, not {}",
             level.name()
@@ -183,7 +157,8 @@ fn names(program: &Program, all: impl IntoIterator<Item = usize>) -> Vec<String>
     all.into_iter().map(name).collect()
 }
 
-fn answer_text(program: &Program, level: &str, answer: &Robustness) -> String {
+/// An answer for people.
+pub fn answer_text(program: &Program, level: &str, answer: &Robustness) -> String {
     let mut out = String::new();
     match answer {
         Robustness::Robust(proof) => {
@@ -248,7 +223,8 @@ fn edges_text(program: &Program, found: &Counterexample) -> String {
     lines.collect()
 }
 
-fn answer_json(program: &Program, level: &str, answer: &Robustness) -> Value {
+/// An answer for programs.
+pub fn answer_json(program: &Program, level: &str, answer: &Robustness) -> Value {
     let mut json = json!({ "level": level });
     match answer {
         Robustness::Robust(proof) => {
@@ -286,12 +262,35 @@ fn shared_levels(args: &RobustArgs) -> Vec<Level> {
     }
 }
 
-fn subsets_text(program: &Program, args: &RobustArgs, options: &RobustOptions) -> String {
+/// The border between robust and not at each level; none where there was no time.
+fn borders(
+    program: &Arc<Program>,
+    args: &RobustArgs,
+    options: RobustOptions,
+    limit: &Limit,
+) -> Vec<(Level, Option<Subsets>)> {
+    let border = |level: Level| {
+        let (program, until) = (Arc::clone(program), limit.until());
+        // A question of its own may be long; then there is nothing to tell.
+        let patient = limit.or_a_tenth();
+        let found = patient.within(move || subsets_until(&program, level, &options, until));
+        (level, found)
+    };
+    shared_levels(args).into_iter().map(border).collect()
+}
+
+fn subsets_text(program: &Program, borders: &[(Level, Option<Subsets>)]) -> String {
     let mut out = String::new();
     let set =
         |set: &BTreeSet<usize>| format!("{{{}}}", names(program, set.iter().copied()).join(", "));
-    for level in shared_levels(args) {
-        let found = subsets(program, level, options);
+    for (level, found) in borders {
+        let Some(found) = found else {
+            let _ = writeln!(
+                out,
+                "No sets at {level} within the time given (--timeout).\n"
+            );
+            continue;
+        };
         let _ = writeln!(out, "Largest robust sets at {level}:");
         for one in &found.maximal {
             let _ = writeln!(out, "  {}", set(one));
@@ -300,24 +299,38 @@ fn subsets_text(program: &Program, args: &RobustArgs, options: &RobustOptions) -
         for one in &found.minimal {
             let _ = writeln!(out, "  {}", set(one));
         }
+        if found.open > 0 {
+            let _ = writeln!(
+                out,
+                "NOT all: {} sets and their parts were not looked at within the time given \
+                 (--timeout).",
+                found.open
+            );
+        }
         out.push('\n');
     }
     out
 }
 
-fn subsets_json(program: &Program, args: &RobustArgs, options: &RobustOptions) -> Value {
+fn subsets_json(program: &Program, borders: &[(Level, Option<Subsets>)]) -> Value {
     let lists = |sets: &[BTreeSet<usize>]| -> Vec<Vec<String>> {
         sets.iter()
             .map(|set| names(program, set.iter().copied()))
             .collect()
     };
-    let one = |level: Level| {
-        let found = subsets(program, level, options);
+    let one = |(level, found): &(Level, Option<Subsets>)| {
+        // Without an answer the whole set is open.
+        let none = Subsets {
+            open: 1,
+            ..Subsets::default()
+        };
+        let found = found.as_ref().unwrap_or(&none);
         json!({
             "level": level.name(),
             "robust": lists(&found.maximal),
             "not_robust": lists(&found.minimal),
+            "open": found.open,
         })
     };
-    shared_levels(args).into_iter().map(one).collect()
+    borders.iter().map(one).collect()
 }
