@@ -117,7 +117,8 @@ create table order_line (
 
 -- What always holds between transactions: the consistency conditions of clause 3.3.2 (cr1 to cr12, by
 -- the number of the sub-clause), and what serial runs preserve besides (ncr, numbered as in the CLOTHO
--- paper, table 3). Each select finds what breaks it: where, and by how much.
+-- paper, table 3). Each select finds what breaks it: where, and by how much. An outcome lists what only
+-- the transactions that ran decide: it must be what some order of them leaves.
 -- invariant cr1: select w_id, w_ytd - (select sum(d_ytd) from district where d_w_id = w_id)
 --   from warehouse where w_ytd <> (select sum(d_ytd) from district where d_w_id = w_id);
 -- invariant cr2: select d_w_id, d_id,
@@ -191,6 +192,7 @@ create table order_line (
 --       where ol_supply_w_id = s_w_id and ol_i_id = s_i_id)
 --   from stock where s_order_cnt <> (select count(ol_number) from order_line
 --       where ol_supply_w_id = s_w_id and ol_i_id = s_i_id);
+-- outcome ncr3: select c_w_id, c_d_id, c_id, c_balance + c_ytd_payment from customer;
 -- invariant ncr4: select c_w_id, c_d_id, c_id, c_payment_cnt - (select count(h_id) from history
 --       where h_c_w_id = c_w_id and h_c_d_id = c_d_id and h_c_id = c_id)
 --   from customer where c_payment_cnt <> (select count(h_id) from history
@@ -199,6 +201,8 @@ create table order_line (
 --       where o_w_id = c_w_id and o_d_id = c_d_id and o_c_id = c_id and o_carrier_id is not null)
 --   from customer where c_delivery_cnt <> (select count(o_id) from orders
 --       where o_w_id = c_w_id and o_d_id = c_d_id and o_c_id = c_id and o_carrier_id is not null);
+-- outcome ncr6: select o_w_id, o_d_id, o_carrier_id, count(*) from orders
+--   where o_carrier_id is not null group by o_w_id, o_d_id, o_carrier_id;
 -- invariant ncr7: select c_w_id, c_d_id, c_id, c_ytd_payment - (select sum(h_amount) from history
 --       where h_c_w_id = c_w_id and h_c_d_id = c_d_id and h_c_id = c_id)
 --   from customer where c_ytd_payment <> (select sum(h_amount) from history

@@ -74,6 +74,10 @@ pub struct AnalyseArgs {
     /// How often a loop runs, at most
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=3))]
     pub iterations: u8,
+    /// Also search for every invariant that each anomaly can break, by at most so many plays of it
+    /// [without a number: 2000]
+    #[arg(long, value_name = "PLAYS", num_args = 0..=1, require_equals = true, default_missing_value = "2000")]
+    pub consequences: Option<u32>,
     /// Write a test directory for each anomaly into this directory
     #[arg(short, long, value_name = "DIR")]
     pub out: Option<String>,
@@ -149,7 +153,7 @@ pub struct RobustArgs {
 
 #[derive(Args)]
 pub struct ReplayArgs {
-    /// Test directories that 'isolde program --out' wrote
+    /// Test directories that 'isolde program --out' wrote, or files of broken invariants in these
     #[arg(value_name = "DIR", required = true)]
     pub directories: Vec<String>,
     /// Where (repeatable): store (in process), postgres, mariadb, or a URL [default: store]

@@ -1,6 +1,6 @@
 //! Anomalies of programs, in words.
 
-use program::analysis::Anomaly;
+use program::analysis::{Anomaly, Consequence};
 use program::{
     Broken, Edge, EdgeKind, How, Judgement, Play, Program, Scenario, ShownStep, StoredRow,
     broken_invariants, instance_name, instance_text, judge, play, shorten, shown_steps,
@@ -79,16 +79,37 @@ fn told(program: &Program, scenario: &Scenario, edges: &[Edge], played: &Play) -
 /// Invariants with what their selects found: `total (140)`.
 fn broken_text(program: &Program, broken: &[Broken]) -> String {
     let one = |broken: &Broken| {
-        let row = |row: &Vec<program::Value>| {
-            let values: Vec<String> = row.iter().map(|value| value.to_string()).collect();
-            format!("({})", values.join(", "))
-        };
-        let rows: Vec<String> = broken.rows.iter().map(row).collect();
         let name = &program.invariants[broken.invariant].name;
-        format!("{name} {}", shorten(&rows.join(" "), SQL_WIDTH))
+        format!("{name} {}", shorten(&found_text(&broken.rows), SQL_WIDTH))
     };
     let all: Vec<String> = broken.iter().map(one).collect();
     all.join(", ")
+}
+
+/// What a select found: `(1, 2) (3, 4)`.
+pub fn found_text(rows: &[Vec<program::Value>]) -> String {
+    let row = |row: &Vec<program::Value>| {
+        let values: Vec<String> = row.iter().map(|value| value.to_string()).collect();
+        format!("({})", values.join(", "))
+    };
+    let rows: Vec<String> = rows.iter().map(row).collect();
+    rows.join(" ")
+}
+
+/// The invariants that an anomaly can break, on a line: alone, and where others cycles help.
+pub fn can_break_text(program: &Program, found: &[Consequence]) -> String {
+    let list = |alone: bool| -> Vec<&str> {
+        let own = found.iter().filter(|one| one.alone == alone);
+        own.map(|one| program.invariants[one.invariant].name.as_str())
+            .collect()
+    };
+    let (alone, helped) = (list(true).join(", "), list(false).join(", "));
+    match (alone.is_empty(), helped.is_empty()) {
+        (true, true) => "nothing found".to_string(),
+        (false, true) => alone,
+        (true, false) => format!("with other cycles: {helped}"),
+        (false, false) => format!("{alone}; with other cycles: {helped}"),
+    }
 }
 
 /// The names of the invariants that a scenario breaks on the store in process.

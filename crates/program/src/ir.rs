@@ -37,6 +37,9 @@ pub struct Invariant {
     pub name: String,
     /// The select; it mentions nothing but columns and constants.
     pub statement: Statement,
+    /// Whether the select lists what must be as some serial order leaves it, instead of what is
+    /// wrong.
+    pub outcome: bool,
 }
 
 /// A parameter of a transaction.

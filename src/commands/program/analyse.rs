@@ -11,9 +11,12 @@ use crate::exit::{Exit, Failure};
 use crate::output;
 use crate::program_args::{AnalyseArgs, EdgeArg};
 use crate::progress::Progress;
-use crate::report::program::{broken_names, counted, edge_text, story, title};
-use program::analysis::{Analysis, Anomaly, Counts, Options, Watch, analyse_with};
-use program::{Bounds, EdgeKind, Program, Scenario, StoreLevel, Transaction};
+use crate::report::program::{broken_names, can_break_text, counted, edge_text, story, title};
+use program::analysis::{
+    Analysis, Anomaly, Consequence, Consequences, Counts, Options, Watch, all_consequences,
+    analyse_with,
+};
+use program::{Bounds, EdgeKind, Program, Scenario, StoreLevel, Transaction, value_to_json};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -41,25 +44,36 @@ pub fn run(args: &AnalyseArgs) -> Result<Exit, Failure> {
     progress.stage("is it robust where nothing was found?");
     let beyond = beyond::ask(program, &options, &analysis, &limit);
     let seconds = started.elapsed().as_secs_f64();
+    let broken = args.consequences.map(|plays| {
+        let count = analysis.anomalies.len();
+        let tell = |done: usize| progress.stage(&format!("what {done} of {count} can break"));
+        all_consequences(program, &analysis.anomalies, plays as usize, &tell)
+    });
     let played = play_all(args, &read, &analysis, &progress)?;
     progress.finish();
-    let directories = write_all(args, &read, &analysis, &played)?;
+    let found = Found {
+        analysis: &analysis,
+        beyond: &beyond,
+        played: &played,
+        broken: broken.as_deref(),
+    };
+    let directories = write_all(args, &read, &found)?;
     if let Some(directory) = &args.report {
         let scope = scope(&analysis, seconds);
         page::write(directory, &read, &analysis, &played, scope, &beyond)?;
     }
-    let found = !analysis.anomalies.is_empty() || (beyond.refutes() && !args.internal);
-    let exit = match (!found, analysis.scope.decided || beyond.proves()) {
+    let any = !analysis.anomalies.is_empty() || (beyond.refutes() && !args.internal);
+    let exit = match (!any, analysis.scope.decided || beyond.proves()) {
         (false, _) => Exit::Violated,
         (true, false) => Exit::Unknown,
         (true, true) => Exit::Holds,
     };
     if args.print.json {
-        print_json(&json(program, &analysis, &played, &beyond, seconds))?;
+        print_json(&json(args, &read, &found, seconds))?;
         return Ok(exit);
     }
     tell_notes(program);
-    let mut out = text(args, program, &analysis, &played);
+    let mut out = text(args, program, &found);
     out.push_str(&beyond.text(program));
     if let Some(root) = &args.out {
         let _ = writeln!(
@@ -70,6 +84,40 @@ pub fn run(args: &AnalyseArgs) -> Result<Exit, Failure> {
     let _ = writeln!(out, "{}", scope(&analysis, seconds));
     output::print(&out)?;
     Ok(exit)
+}
+
+/// What is known of a program.
+struct Found<'a> {
+    analysis: &'a Analysis,
+    /// Whether it is robust where nothing was found.
+    beyond: &'a Beyond,
+    /// What came of each anomaly where it was played.
+    played: &'a [Vec<Outcome>],
+    /// What each anomaly can break, where that was asked.
+    broken: Option<&'a [Consequences]>,
+}
+
+impl<'a> Found<'a> {
+    /// The tests of all anomalies, each with the position of its anomaly.
+    fn tests(&self, read: &'a Sources) -> Vec<(usize, Test<'a>)> {
+        let mut tests: Vec<(usize, Test<'a>)> = Vec::new();
+        for (at, anomaly) in self.analysis.anomalies.iter().enumerate() {
+            for witness in &anomaly.witnesses {
+                let all = self.broken.iter().flat_map(|all| &all[at].found);
+                let test = Test {
+                    number: tests.len() + 1,
+                    program: &read.program,
+                    files: &read.files,
+                    anomaly,
+                    witness,
+                    outcomes: &self.played[at],
+                    consequences: all.filter(|one| one.level == witness.level).collect(),
+                };
+                tests.push((at, test));
+            }
+        }
+        tests
+    }
 }
 
 fn options(args: &AnalyseArgs, program: &Program, limit: &Limit) -> Result<Options, Failure> {
@@ -169,31 +217,15 @@ fn play_all(
     Ok(played)
 }
 
-fn write_all(
-    args: &AnalyseArgs,
-    read: &Sources,
-    analysis: &Analysis,
-    played: &[Vec<Outcome>],
-) -> Result<usize, Failure> {
+fn write_all(args: &AnalyseArgs, read: &Sources, found: &Found<'_>) -> Result<usize, Failure> {
     let Some(root) = &args.out else {
         return Ok(0);
     };
-    let mut written = 0;
-    for (anomaly, outcomes) in analysis.anomalies.iter().zip(played) {
-        for witness in &anomaly.witnesses {
-            written += 1;
-            let test = Test {
-                number: written,
-                program: &read.program,
-                files: &read.files,
-                anomaly,
-                witness,
-                outcomes,
-            };
-            directory::write(root, &test)?;
-        }
+    let tests = found.tests(read);
+    for (_, test) in &tests {
+        directory::write(root, test)?;
     }
-    Ok(written)
+    Ok(tests.len())
 }
 
 fn level_names(anomaly: &Anomaly) -> String {
@@ -204,12 +236,8 @@ fn level_names(anomaly: &Anomaly) -> String {
     }
 }
 
-fn text(
-    args: &AnalyseArgs,
-    program: &Program,
-    analysis: &Analysis,
-    played: &[Vec<Outcome>],
-) -> String {
+fn text(args: &AnalyseArgs, program: &Program, found: &Found<'_>) -> String {
+    let (analysis, played) = (found.analysis, found.played);
     let mut out = String::new();
     let mut told: BTreeMap<String, usize> = BTreeMap::new();
     for (number, anomaly) in analysis.anomalies.iter().enumerate() {
@@ -224,12 +252,19 @@ fn text(
         if let Some(scenario) = anomaly.scenario() {
             out.push_str(&story(program, scenario, &anomaly.edges));
         }
+        if let Some(broken) = found.broken {
+            let text = can_break_text(program, &broken[number].found);
+            let _ = writeln!(out, "    Can break: {text}");
+        }
         for outcome in &played[number] {
             let _ = writeln!(out, "    {}", outcome.text());
         }
         out.push('\n');
     }
     out.push_str(&summary(args, analysis, played, &told));
+    if let Some(broken) = found.broken {
+        out.push_str(&all_broken(program, broken));
+    }
     out
 }
 
@@ -274,6 +309,20 @@ fn summary(
     out
 }
 
+/// In how many anomalies each invariant can break.
+fn all_broken(program: &Program, broken: &[Consequences]) -> String {
+    let mut out = String::from("Can break, in so many of them:");
+    for (at, invariant) in program.invariants.iter().enumerate() {
+        let breaks = |one: &&Consequences| one.found.iter().any(|found| found.invariant == at);
+        let count = broken.iter().filter(breaks).count();
+        let _ = write!(out, " {} {count}", invariant.name);
+    }
+    let plays: usize = broken.iter().map(|one| one.plays).sum();
+    let cut = broken.iter().filter(|one| one.cut).count();
+    let _ = writeln!(out, " ({plays} plays, {cut} anomalies with more to try).");
+    out
+}
+
 /// Within what the answer is complete.
 fn scope(analysis: &Analysis, seconds: f64) -> String {
     let scope = &analysis.scope;
@@ -309,13 +358,37 @@ fn scope(analysis: &Analysis, seconds: f64) -> String {
     out
 }
 
-fn json(
-    program: &Program,
-    analysis: &Analysis,
-    played: &[Vec<Outcome>],
-    beyond: &Beyond,
-    seconds: f64,
-) -> Value {
+/// What an anomaly can break, where that was asked.
+fn consequences_json(
+    args: &AnalyseArgs,
+    read: &Sources,
+    found: &Found<'_>,
+    number: usize,
+) -> Option<Value> {
+    let all = &found.broken?[number].found;
+    let tests = found.tests(read);
+    let one = |one: &Consequence| {
+        let own = |(at, test): &&(usize, Test<'_>)| {
+            *at == number && test.consequences.iter().any(|other| std::ptr::eq(*other, one))
+        };
+        let test = tests.iter().find(own);
+        let place = args.out.as_ref().zip(test);
+        let place = place.map(|(root, (_, test))| directory::place_of(root, test, one));
+        let row = |row: &Vec<program::Value>| row.iter().map(value_to_json).collect::<Value>();
+        json!({
+            "invariant": read.program.invariants[one.invariant].name,
+            "alone": one.alone,
+            "level": one.level.map(|level| level.name()),
+            "found": one.rows.iter().map(row).collect::<Vec<_>>(),
+            "file": place,
+        })
+    };
+    Some(all.iter().map(one).collect())
+}
+
+fn json(args: &AnalyseArgs, read: &Sources, found: &Found<'_>, seconds: f64) -> Value {
+    let program = &read.program;
+    let (analysis, played, beyond) = (found.analysis, found.played, found.beyond);
     let anomaly = |(number, anomaly): (usize, &Anomaly)| {
         let names = anomaly
             .transactions
@@ -333,6 +406,7 @@ fn json(
             "levels": anomaly.levels().iter().map(|level| level.name()).collect::<Vec<_>>(),
             "places": sites.collect::<Vec<_>>(),
             "cycle": edges.map(|edge| edge_text(program, edge)).collect::<Vec<_>>(),
+            "consequences": consequences_json(args, read, found, number),
             "broken_invariants": anomaly.scenario().map(|one| broken_names(program, one)),
             "scenario": anomaly.scenario().map(|one| scenario_json(program, one, &played[number])),
         })

@@ -4,8 +4,8 @@ use super::page::picture;
 use super::play::Outcome;
 use super::sources::{Text, understand};
 use crate::exit::Failure;
-use crate::report::program::{edge_text, rows_text, step_text, title};
-use program::analysis::{Anomaly, LevelWitness};
+use crate::report::program::{edge_text, found_text, rows_text, step_text, title};
+use program::analysis::{Anomaly, Consequence, LevelWitness};
 use program::replay::{Dialect, schema_text};
 use program::{
     Edge, EdgeKind, How, Program, Scenario, ShownStep, StoredRow, instance_name, instance_text,
@@ -29,12 +29,32 @@ pub struct Test<'a> {
     pub anomaly: &'a Anomaly,
     pub witness: &'a LevelWitness,
     pub outcomes: &'a [Outcome],
+    /// The invariants that it can break at this level.
+    pub consequences: Vec<&'a Consequence>,
+}
+
+/// The file of a scenario that breaks an invariant.
+fn breaking(program: &Program, one: &Consequence) -> String {
+    format!("breaks-{}.json", program.invariants[one.invariant].name)
+}
+
+impl Test<'_> {
+    /// The directory of the test.
+    pub fn directory(&self, root: &str) -> PathBuf {
+        let kind = self.anomaly.kind.to_string().replace(' ', "-");
+        Path::new(root).join(format!("{:03}-{kind}", self.number))
+    }
+}
+
+/// Where the scenario of a broken invariant is.
+pub fn place_of(root: &str, test: &Test<'_>, one: &Consequence) -> String {
+    let path = test.directory(root).join(breaking(test.program, one));
+    path.display().to_string()
 }
 
 /// Writes the directory of a test; its path.
 pub fn write(root: &str, test: &Test<'_>) -> Result<PathBuf, Failure> {
-    let kind = test.anomaly.kind.to_string().replace(' ', "-");
-    let directory = Path::new(root).join(format!("{:03}-{kind}", test.number));
+    let directory = test.directory(root);
     let sources = directory.join(SOURCES);
     let failed =
         |path: &Path, error: std::io::Error| Failure::with(&path.display().to_string(), error);
@@ -65,14 +85,22 @@ fn make_runnable(path: &Path) {
 #[cfg(not(unix))]
 fn make_runnable(_path: &Path) {}
 
-fn contents(test: &Test<'_>, sources: Vec<Value>) -> Vec<(&'static str, String)> {
+fn contents(test: &Test<'_>, sources: Vec<Value>) -> Vec<(String, String)> {
     let (program, scenario) = (test.program, &test.witness.scenario);
     let steps = match play(program, scenario, How::Given) {
         Ok(played) => shown_steps(program, scenario, &played),
         Err(_) => Vec::new(),
     };
-    vec![
-        (SCENARIO, scenario_file(test, sources)),
+    let mut files = Vec::new();
+    for one in &test.consequences {
+        let mut json = scenario_file(test, &one.scenario, &sources);
+        json["invariant"] = program.invariants[one.invariant].name.clone().into();
+        files.push((breaking(program, one), format!("{json:#}\n")));
+    }
+    let mut json = scenario_file(test, scenario, &sources);
+    json["played"] = test.outcomes.iter().map(Outcome::json).collect();
+    let fixed = [
+        (SCENARIO, format!("{json:#}\n")),
         ("expected.json", expected(program, scenario)),
         (
             "schema.sql",
@@ -84,7 +112,9 @@ fn contents(test: &Test<'_>, sources: Vec<Value>) -> Vec<(&'static str, String)>
         ("cycle.dot", dot(test, &steps)),
         ("cycle.svg", svg(test, &steps)),
         ("run.sh", RUN.to_string()),
-    ]
+    ];
+    files.extend(fixed.map(|(name, text)| (name.to_string(), text)));
+    files
 }
 
 /// The script; it needs `isolde` on the path.
@@ -94,15 +124,14 @@ const RUN: &str = "#!/bin/sh
 exec isolde program replay \"$(dirname \"$0\")\" \"$@\"
 ";
 
-fn scenario_file(test: &Test<'_>, sources: Vec<Value>) -> String {
-    let mut json = scenario_to_json(test.program, &test.witness.scenario);
+fn scenario_file(test: &Test<'_>, scenario: &Scenario, sources: &[Value]) -> Value {
+    let mut json = scenario_to_json(test.program, scenario);
     json["isolde"] = env!("CARGO_PKG_VERSION").into();
     json["anomaly"] = test.anomaly.kind.to_string().into();
     json["level"] = test.witness.level.map(|level| level.name()).into();
     json["sources"] = sources.into();
     json["cycle"] = cycle(test).into();
-    json["played"] = test.outcomes.iter().map(Outcome::json).collect();
-    format!("{json:#}\n")
+    json
 }
 
 fn cycle(test: &Test<'_>) -> Vec<String> {
@@ -226,6 +255,15 @@ fn readme(test: &Test<'_>, steps: &[ShownStep]) -> String {
     for site in &test.anomaly.sites {
         out.push_str(&excerpt(test, site.place.line, &site.place.file));
     }
+    if !test.consequences.is_empty() {
+        out.push_str("\n## Invariants that it can break\n\n");
+        for one in &test.consequences {
+            let name = &program.invariants[one.invariant].name;
+            let file = breaking(program, one);
+            let found = program::shorten(&found_text(&one.rows), 76);
+            let _ = writeln!(out, "- {name}, in `{file}`, where it finds {found}");
+        }
+    }
     if !test.outcomes.is_empty() {
         out.push_str("\n## Played\n\n");
         for outcome in test.outcomes {
@@ -322,11 +360,17 @@ pub struct Kept {
     pub scenario: Scenario,
     /// The name of the anomaly.
     pub anomaly: String,
+    /// The directory.
+    pub directory: String,
 }
 
-/// Reads the directory of a test.
-pub fn read(directory: &str) -> Result<Kept, Failure> {
-    let path = Path::new(directory).join(SCENARIO);
+/// Reads the directory of a test, or the file of a broken invariant in it.
+pub fn read(place: &str) -> Result<Kept, Failure> {
+    let given = Path::new(place);
+    let (directory, path) = match given.is_file() {
+        true => (given.parent().unwrap_or(Path::new("")), given.to_path_buf()),
+        false => (given, given.join(SCENARIO)),
+    };
     let name = path.display().to_string();
     let failed = |problem: String| Failure::with(&name, problem);
     let text = std::fs::read_to_string(&path).map_err(|e| failed(e.to_string()))?;
@@ -341,7 +385,7 @@ pub fn read(directory: &str) -> Result<Kept, Failure> {
         };
         // A name, not a path: nothing outside of the directory is read.
         let kept = Path::new(kept).file_name().unwrap_or_default();
-        let path = Path::new(directory).join(SOURCES).join(kept);
+        let path = directory.join(SOURCES).join(kept);
         let text = std::fs::read_to_string(&path);
         let text = text.map_err(|e| Failure::with(&path.display().to_string(), e))?;
         files.push(Text {
@@ -357,5 +401,6 @@ pub fn read(directory: &str) -> Result<Kept, Failure> {
         program,
         scenario,
         anomaly,
+        directory: directory.display().to_string(),
     })
 }

@@ -8,6 +8,7 @@ use crate::exit::{Exit, Failure};
 use crate::output;
 use crate::program_args::ReplayArgs;
 use crate::progress::Progress;
+use crate::report::program::broken_names;
 use program::Schema;
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -28,20 +29,25 @@ pub fn run(args: &ReplayArgs) -> Result<Exit, Failure> {
         let kept = directory::read(directory)?;
         let mut outcomes = Vec::new();
         for place in &places {
-            outcomes.extend(stages.play(&kept, directory, place, args, &progress)?);
+            outcomes.extend(stages.play(&kept, place, args, &progress)?);
         }
         let manifested = outcomes.iter().any(Outcome::is_manifested);
         exit = exit.and(match manifested {
             true => Exit::Violated,
             false => Exit::Holds,
         });
+        let broken = broken_names(&kept.program, &kept.scenario);
         let _ = writeln!(out, "{directory}  {}", kept.anomaly);
+        if !broken.is_empty() {
+            let _ = writeln!(out, "  breaks {}", broken.join(", "));
+        }
         for outcome in &outcomes {
             let _ = writeln!(out, "  {}", outcome.text());
         }
         objects.push(json!({
             "test": directory,
             "anomaly": kept.anomaly,
+            "broken_invariants": broken,
             "played": outcomes.iter().map(Outcome::json).collect::<Vec<_>>(),
         }));
     }
@@ -56,14 +62,20 @@ pub fn run(args: &ReplayArgs) -> Result<Exit, Failure> {
 /// The databases that are ready, by name, with the tables they have. Tests of one program share them.
 #[derive(Default)]
 struct Stages {
-    open: BTreeMap<String, (Schema, Stage)>,
+    open: BTreeMap<String, Open>,
+}
+
+/// A database that is ready for so many instances of these tables.
+struct Open {
+    schema: Schema,
+    instances: usize,
+    stage: Stage,
 }
 
 impl Stages {
     fn play(
         &mut self,
         kept: &Kept,
-        directory: &str,
         place: &str,
         args: &ReplayArgs,
         progress: &Progress,
@@ -73,11 +85,13 @@ impl Stages {
         }
         let schema = &kept.program.schema;
         // The application's own code is compiled from the directory.
-        let java = super::java::application(&args.java, &kept.files, Some(directory))?;
-        if let (Some((known, stage)), None) = (self.open.get_mut(place), &java)
-            && *known == *schema
+        let java = super::java::application(&args.java, &kept.files, Some(&kept.directory))?;
+        let instances = kept.scenario.instances.len();
+        if let (Some(open), None) = (self.open.get_mut(place), &java)
+            && open.schema == *schema
+            && open.instances >= instances
         {
-            return stage.play(&kept.program, &kept.scenario);
+            return open.stage.play(&kept.program, &kept.scenario);
         }
         // The tables of the last one go first.
         self.open.remove(place);
@@ -85,12 +99,17 @@ impl Stages {
             name: place,
             isolation: &args.isolation,
             java: java.as_ref(),
-            instances: kept.scenario.instances.len(),
+            instances,
             progress,
         };
         let mut stage = Stage::open(&kept.program, &setup)?;
         let played = stage.play(&kept.program, &kept.scenario)?;
-        self.open.insert(place.to_string(), (schema.clone(), stage));
+        let open = Open {
+            schema: schema.clone(),
+            instances,
+            stage,
+        };
+        self.open.insert(place.to_string(), open);
         Ok(played)
     }
 }

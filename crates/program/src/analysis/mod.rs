@@ -5,6 +5,7 @@ mod blocks;
 mod candidate;
 mod closure;
 mod conflict;
+mod consequence;
 mod constraint;
 mod cycles;
 mod decide;
@@ -22,6 +23,7 @@ mod solver;
 
 pub use candidate::{Candidate, Infeasible, Run, constraints_of, witness};
 pub use conflict::{Conflict, Node as StatementNode, conflicts};
+pub use consequence::{Consequence, Consequences, all_consequences, consequences};
 pub use constraint::{Constraints, Definition, Formula, Linear, Meaning, Node, Variable};
 pub use cycles::{Cycle, Limits, Segment};
 pub use kind::Kind;

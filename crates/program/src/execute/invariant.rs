@@ -4,6 +4,8 @@
 //! much. A play *breaks* it if the select finds a row at the end that it finds neither before, nor at
 //! the end of any serial order that commits the same instances. So what the initial rows have wrong
 //! from the start is not held against the play, as long as it stays as wrong as it was.
+//! An *outcome* is a select that lists what the transactions that ran decide. A play breaks it if what
+//! it lists at the end is not what it lists at the end of some such serial order.
 //! Steps: evaluate each select on the initial rows, on the rows at the end, and on those at the end of
 //! every serial order. Cost: n! plays, as for the judgement.
 
@@ -15,7 +17,6 @@ use super::store::{Store, View};
 use crate::expr::Value;
 use crate::ir::{Program, Step, Transaction};
 use crate::scenario::{Instance, Scenario, StoredRow};
-use std::collections::BTreeSet;
 
 /// An invariant that does not hold.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,46 +37,107 @@ pub fn broken_invariants(
         return Ok(Vec::new());
     }
     let checks = Checks::new(program);
-    let mut known: Vec<BTreeSet<String>> = vec![BTreeSet::new(); program.invariants.len()];
-    let mut states: Vec<Vec<StoredRow>> = vec![scenario.rows.clone()];
     let mut committed = played.commits.clone();
     committed.dedup();
-    for outcome in serial_outcomes(program, scenario, &committed)? {
-        if outcome.results.iter().all(Option::is_some) {
-            states.push(outcome.rows);
-        }
-    }
-    for state in &states {
-        for (known, rows) in known.iter_mut().zip(checks.found(state)?) {
-            known.extend(rows.iter().map(|row| values(row)));
-        }
-    }
-    let mut broken = Vec::new();
-    for (invariant, mut rows) in checks.found(&played.rows)?.into_iter().enumerate() {
-        rows.retain(|row| !known[invariant].contains(&values(row)));
-        if !rows.is_empty() {
-            broken.push(Broken { invariant, rows });
-        }
-    }
-    Ok(broken)
+    let known = Known::new(&checks, program, scenario, &committed)?;
+    Ok(known.broken(program, checks.found(&played.rows)?))
 }
 
-/// The invariants that do not hold of these rows.
+/// The invariants that do not hold of these rows. Outcomes are not asked about: they say nothing of
+/// rows alone.
 pub fn violations(program: &Program, rows: &[StoredRow]) -> Result<Vec<Broken>, ExecuteError> {
     let found = Checks::new(program).found(rows)?.into_iter().enumerate();
-    let broken = found.filter(|(_, rows)| !rows.is_empty());
+    let broken = found.filter(|(at, rows)| !program.invariants[*at].outcome && !rows.is_empty());
     Ok(broken
         .map(|(invariant, rows)| Broken { invariant, rows })
         .collect())
 }
 
+/// What the selects find where nothing is out of order: in the initial rows, and at the end of every
+/// serial order that commits all of the instances.
+pub(crate) struct Known {
+    /// For each invariant, what it finds in each of these states, the initial one first.
+    states: Vec<Vec<Vec<String>>>,
+}
+
+impl Known {
+    /// Plays all serial orders of these instances.
+    pub fn new(
+        checks: &Checks,
+        program: &Program,
+        scenario: &Scenario,
+        committed: &[usize],
+    ) -> Result<Known, ExecuteError> {
+        let mut states: Vec<Vec<Vec<String>>> = vec![Vec::new(); program.invariants.len()];
+        let mut add = |rows: &[StoredRow]| -> Result<(), ExecuteError> {
+            for (states, found) in states.iter_mut().zip(checks.found(rows)?) {
+                states.push(listing(&found));
+            }
+            Ok(())
+        };
+        add(&scenario.rows)?;
+        for outcome in serial_outcomes(program, scenario, committed)? {
+            if outcome.results.iter().all(Option::is_some) {
+                add(&outcome.rows)?;
+            }
+        }
+        Ok(Known { states })
+    }
+
+    /// Whether an invariant holds in all of these states; an outcome always does, where there is a
+    /// serial order.
+    pub fn holds(&self, program: &Program, invariant: usize) -> bool {
+        let states = &self.states[invariant];
+        match program.invariants[invariant].outcome {
+            true => states.len() > 1,
+            false => states.len() > 1 && states.iter().all(Vec::is_empty),
+        }
+    }
+
+    /// What is broken where the selects find this at the end.
+    pub fn broken(&self, program: &Program, found: Vec<Vec<Vec<Value>>>) -> Vec<Broken> {
+        let mut broken = Vec::new();
+        for (invariant, mut rows) in found.into_iter().enumerate() {
+            let states = &self.states[invariant];
+            let is_known = |row: &[Value]| {
+                let row = values(row);
+                states.iter().any(|state| state.contains(&row))
+            };
+            if program.invariants[invariant].outcome {
+                let ends = &states[1..];
+                if ends.is_empty() || ends.contains(&listing(&rows)) {
+                    continue;
+                }
+                // What stands out is told, and all of it where nothing does alone.
+                let new: Vec<_> = rows.iter().filter(|row| !is_known(row)).cloned().collect();
+                if !new.is_empty() {
+                    rows = new;
+                }
+            } else {
+                rows.retain(|row| !is_known(row));
+                if rows.is_empty() {
+                    continue;
+                }
+            }
+            broken.push(Broken { invariant, rows });
+        }
+        broken
+    }
+}
+
+fn listing(rows: &[Vec<Value>]) -> Vec<String> {
+    let mut all: Vec<String> = rows.iter().map(|row| values(row)).collect();
+    all.sort();
+    all
+}
+
 /// The invariants as transactions of one statement each.
-struct Checks {
+pub(crate) struct Checks {
     program: Program,
 }
 
 impl Checks {
-    fn new(program: &Program) -> Checks {
+    pub fn new(program: &Program) -> Checks {
         let check = |invariant: &crate::ir::Invariant| {
             let place = invariant.statement.place.clone();
             let mut transaction = Transaction::new(&invariant.name, place);
@@ -92,7 +154,7 @@ impl Checks {
     }
 
     /// What each select finds in these rows.
-    fn found(&self, rows: &[StoredRow]) -> Result<Vec<Vec<Vec<Value>>>, ExecuteError> {
+    pub fn found(&self, rows: &[StoredRow]) -> Result<Vec<Vec<Vec<Value>>>, ExecuteError> {
         let store = Store::new(&self.program, rows);
         let mut found = Vec::new();
         for number in 0..self.program.transactions.len() {

@@ -1,6 +1,7 @@
 //! Invariants: `-- invariant name: select …;` in a comment, so that the file stays what it is for
 //! everybody else. The select finds what breaks the invariant; it may go on in the comments of the
-//! lines below, until its `;`.
+//! lines below, until its `;`. `-- outcome name: select …;` is the same, of a select that lists what
+//! must be as some serial order leaves it.
 
 use super::scan::word_of;
 use crate::expr::{Expr, StatementId, UnknownId};
@@ -19,7 +20,7 @@ pub(crate) fn invariants(
     let mut found: Vec<Invariant> = Vec::new();
     let mut lines = text.lines().zip(1u32..);
     while let Some((line, number)) = lines.next() {
-        let Some((name, first)) = comment(line).and_then(directive) else {
+        let Some((outcome, name, first)) = comment(line).and_then(directive) else {
             continue;
         };
         let place = Place::new(file, number, 1);
@@ -40,6 +41,7 @@ pub(crate) fn invariants(
         found.push(Invariant {
             name: name.to_string(),
             statement: statement(&sql, &place, schema, notes)?,
+            outcome,
         });
     }
     Ok(found)
@@ -50,15 +52,17 @@ fn comment(line: &str) -> Option<&str> {
     Some(line.trim_start().strip_prefix("--")?.trim())
 }
 
-/// The name and the beginning of the select.
-fn directive(comment: &str) -> Option<(&str, &str)> {
+/// Whether it is an outcome, the name, and the beginning of the select.
+fn directive(comment: &str) -> Option<(bool, &str, &str)> {
     let word = word_of(comment);
-    if !word.eq_ignore_ascii_case("invariant") {
+    let outcome = word.eq_ignore_ascii_case("outcome");
+    if !outcome && !word.eq_ignore_ascii_case("invariant") {
         return None;
     }
     let (name, select) = comment[word.len()..].split_once(':')?;
     let name = name.trim();
-    (!name.is_empty() && word_of(name) == name).then_some((name, select.trim_start()))
+    let select = select.trim_start();
+    (!name.is_empty() && word_of(name) == name).then_some((outcome, name, select))
 }
 
 fn statement(

@@ -2,6 +2,7 @@
 #![allow(missing_docs)]
 
 mod bank;
+mod consequences;
 mod engines;
 mod installed;
 mod invariants;

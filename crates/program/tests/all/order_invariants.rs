@@ -18,6 +18,22 @@ fn value(word: &str) -> Value {
     }
 }
 
+/// The history of the port has no number of its own.
+fn rows_of(program: &Program, file: &str, text: &str) -> Vec<StoredRow> {
+    let line = |line: &str| match line.trim().strip_prefix("history ") {
+        Some(rest) if file == PORTED => {
+            let (_, rest) = rest.split_once(' ').expect("a number");
+            format!("history {rest}\n")
+        }
+        _ => format!("{line}\n"),
+    };
+    let text: String = text.lines().map(line).collect();
+    rows(program, &text)
+}
+
+const FILES: [&str; 2] = ["tpcc.sql", PORTED];
+const PORTED: &str = "tpcc-ported.sql";
+
 /// Rows from lines such as `warehouse 1 w 0 100`.
 pub fn rows(program: &Program, text: &str) -> Vec<StoredRow> {
     let line = |line: &str| {
@@ -120,14 +136,20 @@ fn each_condition_finds_its_damage() {
         ("stock 1 1 50 - 6 3 0 -", "stock 1 1 50 - 7 3 0 -", "ncr1"),
         ("stock 1 1 50 - 6 3 0 -", "stock 1 1 50 - 6 2 0 -", "ncr2"),
     ];
-    for file in ["tpcc.sql", "tpcc-ported.sql"] {
+    for file in FILES {
         let program = read(file);
-        assert_eq!(program.invariants.len(), 19, "{file}");
-        assert_eq!(found(&program, &rows(&program, CONSISTENT)), "", "{file}");
+        assert_eq!(program.invariants.len(), 21, "{file}");
+        let consistent = rows_of(&program, file, CONSISTENT);
+        assert_eq!(found(&program, &consistent), "", "{file}");
         for (line, damaged, expected) in cases {
             assert!(CONSISTENT.contains(line), "{line}");
             let text = CONSISTENT.replace(line, damaged);
-            let answer = found(&program, &rows(&program, &text));
+            let answer = found(&program, &rows_of(&program, file, &text));
+            // The port says by an outcome how often somebody paid: its history does not count.
+            let expected = match file == PORTED && expected == "ncr4" {
+                true => "",
+                false => expected,
+            };
             assert_eq!(answer, expected, "{file}: {damaged} for {line}");
         }
     }
@@ -135,7 +157,11 @@ fn each_condition_finds_its_damage() {
 
 #[test]
 fn serial_runs_keep_every_condition() {
-    let program = read("tpcc.sql");
+    FILES.into_iter().for_each(kept_by_serial_runs);
+}
+
+fn kept_by_serial_runs(file: &str) {
+    let program = read(file);
     let instance = |name: &str, words: &str| {
         let txn = program.transactions.iter().position(|t| t.name == name);
         let mut arguments: Vec<Value> = words.split_whitespace().map(value).collect();
@@ -152,7 +178,7 @@ fn serial_runs_keep_every_condition() {
         }
     };
     let scenario = Scenario {
-        rows: rows(&program, CONSISTENT),
+        rows: rows_of(&program, file, CONSISTENT),
         instances: vec![
             instance("NewOrder", "1 1 1 items 1 4 1 1 t"),
             instance("Payment", "1 2 1 1 no 1 - 8 t"),
@@ -160,12 +186,13 @@ fn serial_runs_keep_every_condition() {
             instance("OrderStatus", "1 1 no 1 -"),
             instance("NewOrder", "1 2 1 items 1 2 1 1 t"),
             instance("Delivery", "1 1 8 t"),
+            instance("Payment", "1 2 1 1 no 1 - 5 t"),
             instance("StockLevel", "1 1 50"),
         ],
         schedule: Vec::new(),
     };
     let played = play(&program, &scenario, How::Given).unwrap_or_else(|error| panic!("{error}"));
-    assert_eq!(played.commits.len(), 7, "{:?}", played.runs);
+    assert_eq!(played.commits.len(), 8, "{:?}", played.runs);
     assert_ne!(played.rows, scenario.rows);
     assert_eq!(found(&program, &played.rows), "");
 }
