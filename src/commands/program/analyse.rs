@@ -369,7 +369,11 @@ fn consequences_json(
     let tests = found.tests(read);
     let one = |one: &Consequence| {
         let own = |(at, test): &&(usize, Test<'_>)| {
-            *at == number && test.consequences.iter().any(|other| std::ptr::eq(*other, one))
+            *at == number
+                && test
+                    .consequences
+                    .iter()
+                    .any(|other| std::ptr::eq(*other, one))
         };
         let test = tests.iter().find(own);
         let place = args.out.as_ref().zip(test);

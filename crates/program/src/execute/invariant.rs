@@ -10,12 +10,13 @@
 //! every serial order. Cost: n! plays, as for the judgement.
 
 use super::error::ExecuteError;
+use super::ground::Bound;
 use super::judge::{serial_outcomes, values};
 use super::play::{Counter, Play};
 use super::runner::{Next, Runner};
 use super::store::{Store, View};
 use crate::expr::Value;
-use crate::ir::{Program, Step, Transaction};
+use crate::ir::{Invariant, Program, Step, Transaction};
 use crate::scenario::{Instance, Scenario, StoredRow};
 
 /// An invariant that does not hold.
@@ -131,25 +132,47 @@ fn listing(rows: &[Vec<Value>]) -> Vec<String> {
     all
 }
 
-/// The invariants as transactions of one statement each.
+/// The selects of the invariants, ready to be asked.
 pub(crate) struct Checks {
     program: Program,
+    /// For each invariant its select, with nothing left open; none where it is not asked.
+    selects: Vec<Option<Bound>>,
 }
 
 impl Checks {
+    /// All of them.
     pub fn new(program: &Program) -> Checks {
-        let check = |invariant: &crate::ir::Invariant| {
+        Checks::of(program, |_| true)
+    }
+
+    /// Those that are wanted; the others find nothing.
+    pub fn of(program: &Program, wanted: impl Fn(&Invariant) -> bool) -> Checks {
+        let check = |invariant: &Invariant| {
             let place = invariant.statement.place.clone();
             let mut transaction = Transaction::new(&invariant.name, place);
             transaction.body = vec![Step::Execute(invariant.statement.clone())];
             transaction
         };
+        let asked = Program {
+            schema: program.schema.clone(),
+            transactions: program.invariants.iter().map(check).collect(),
+            ..Program::default()
+        };
+        let select = |(number, invariant): (usize, &Invariant)| {
+            let instance = Instance {
+                transaction: number,
+                ..Instance::default()
+            };
+            let call = wanted(invariant).then(|| Runner::new(&asked, &instance).next());
+            match call {
+                Some(Ok(Next::Execute(call))) => Some(call.bound),
+                _ => None,
+            }
+        };
+        let selects = program.invariants.iter().enumerate().map(select).collect();
         Checks {
-            program: Program {
-                schema: program.schema.clone(),
-                transactions: program.invariants.iter().map(check).collect(),
-                ..Program::default()
-            },
+            program: asked,
+            selects,
         }
     }
 
@@ -157,18 +180,13 @@ impl Checks {
     pub fn found(&self, rows: &[StoredRow]) -> Result<Vec<Vec<Vec<Value>>>, ExecuteError> {
         let store = Store::new(&self.program, rows);
         let mut found = Vec::new();
-        for number in 0..self.program.transactions.len() {
-            let instance = Instance {
-                transaction: number,
-                ..Instance::default()
-            };
-            let mut runner = Runner::new(&self.program, &instance);
-            let Next::Execute(call) = runner.next()? else {
+        for (select, transaction) in self.selects.iter().zip(&self.program.transactions) {
+            let Some(select) = select else {
                 found.push(Vec::new());
                 continue;
             };
-            let effect = store.evaluate(&call.bound, &View::default(), &mut Counter::new(0));
-            let effect = effect.map_err(|error| error.at(&call.statement.place))?;
+            let effect = store.evaluate(select, &View::default(), &mut Counter::new(0));
+            let effect = effect.map_err(|error| error.at(&transaction.place))?;
             found.push(effect.result.rows);
         }
         Ok(found)

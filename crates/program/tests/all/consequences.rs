@@ -33,7 +33,10 @@ pub fn verify(program: &Program, one: &Consequence) {
     let found = broken.iter().find(|b| b.invariant == one.invariant);
     assert_eq!(found.map(|b| &b.rows), Some(&one.rows), "{name}");
     let before = violations(program, &one.scenario.rows).expect("they can be asked");
-    assert!(before.iter().all(|b| b.invariant != one.invariant), "{name}");
+    assert!(
+        before.iter().all(|b| b.invariant != one.invariant),
+        "{name}"
+    );
     let judged = judge(program, &one.scenario, &played).expect("it can be judged");
     assert_eq!(judged, Judgement::NotSerializable, "{name}");
     let level = one.level.expect("one level");
@@ -72,7 +75,11 @@ fn the_rows_are_made_to_satisfy_what_the_play_then_breaks() {
         let found = anomalies(&program, level);
         assert_eq!(found.len(), 1);
         let answer = consequences(&program, &found[0], 800);
-        assert_eq!(names(&program, &answer.found), ["till", "paid"], "{level:?}");
+        assert_eq!(
+            names(&program, &answer.found),
+            ["till", "paid"],
+            "{level:?}"
+        );
         assert!(!answer.cut, "{}", answer.plays);
     }
 }
@@ -129,7 +136,9 @@ fn another_transaction_may_be_needed() {
 
 #[test]
 fn without_invariants_nothing_is_played() {
-    let bare = TILL.replace("-- invariant", "-- once").replace("-- outcome", "-- once");
+    let bare = TILL
+        .replace("-- invariant", "-- once")
+        .replace("-- outcome", "-- once");
     let program = program(&bare);
     let found = anomalies(&program, StoreLevel::Eventual);
     let answer = consequences(&program, &found[0], 800);

@@ -134,6 +134,10 @@ fn every_row_can_break_what_it_can() {
             };
         }
         let plays: Vec<usize> = all.iter().map(|all| all.plays).collect();
-        eprintln!("{row}: {} cycles, alone {alone:?} others {helped:?} {plays:?} {:?}", rows.len(), started.elapsed());
+        eprintln!(
+            "{row}: {} cycles, alone {alone:?} others {helped:?} {plays:?} {:?}",
+            rows.len(),
+            started.elapsed()
+        );
     }
 }

@@ -169,10 +169,16 @@ fn bound_columns(
     let is_key = |place: &Place| schema.table(place.0).primary_key.contains(&place.1);
     let mut join = |all: &mut dyn Iterator<Item = Place>| {
         let keys: Vec<Place> = all.filter(is_key).collect();
-        keys.windows(2).for_each(|pair| joined.join(pair[0], pair[1]));
+        keys.windows(2)
+            .for_each(|pair| joined.join(pair[0], pair[1]));
     };
     for (id, _) in &by_parameter {
-        join(&mut by_parameter.iter().filter(|(o, _)| o == id).map(|(_, p)| *p));
+        join(
+            &mut by_parameter
+                .iter()
+                .filter(|(o, _)| o == id)
+                .map(|(_, p)| *p),
+        );
     }
     for (id, _) in &by_variable {
         join(&mut by_variable.iter().filter(|(o, _)| o == id).map(|(_, p)| *p));

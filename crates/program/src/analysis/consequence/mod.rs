@@ -26,7 +26,7 @@ mod vary;
 use super::report::Anomaly;
 use crate::execute::{Checks, Fate, How, Known, Play, allows, play};
 use crate::expr::Value;
-use crate::ir::Program;
+use crate::ir::{Invariant, Program, Transaction};
 use crate::scenario::{Scenario, StoreLevel, Turn};
 use links::Links;
 use same::Wanted;
@@ -36,6 +36,9 @@ use std::sync::{Mutex, PoisonError};
 
 /// The most processors that are used.
 const THREADS_MAX: usize = 16;
+
+/// How many schedules are tried with the same rows and instances.
+const SCHEDULES_MAX: usize = 250;
 
 /// An invariant that an anomaly can break.
 #[derive(Clone, Debug, PartialEq)]
@@ -74,7 +77,7 @@ pub fn consequences(program: &Program, anomaly: &Anomaly, plays_max: usize) -> C
     for witness in &anomaly.witnesses {
         let mut search = Search {
             program,
-            checks: Checks::new(program),
+            checks: Checks::of(program, |invariant| is_touched(program, anomaly, invariant)),
             links: Links::new(program),
             wanted: &wanted,
             level: witness.level,
@@ -145,6 +148,9 @@ impl Search<'_> {
         let mut with_more = vec![base.clone()];
         self.try_all(&base, own, cycle);
         for varied in vary::variations(self.program, &self.links, &base) {
+            if self.plays >= self.plays_max {
+                return;
+            }
             let repaired = self.repaired(varied.scenario);
             self.try_all(&repaired, own, cycle);
             if varied.longer {
@@ -157,6 +163,9 @@ impl Search<'_> {
                 else {
                     continue;
                 };
+                if self.plays >= self.plays_max {
+                    return;
+                }
                 let repaired = self.repaired(more);
                 self.try_all(&repaired, own, cycle);
             }
@@ -201,6 +210,9 @@ impl Search<'_> {
         };
         let lengths: Vec<u32> = played.runs.iter().map(|r| r.results.len() as u32).collect();
         let splits = schedule::splits(&lengths, cycle, self.level, &self.wanted.edges);
+        // Some of them, from everywhere, where there are too many.
+        let step = splits.len().div_ceil(SCHEDULES_MAX).max(1);
+        let splits = splits.into_iter().step_by(step);
         self.try_schedules(data, std::iter::once(own.to_vec()).chain(splits));
     }
 
@@ -242,7 +254,8 @@ impl Search<'_> {
             return;
         };
         let mut broken = known.broken(program, found);
-        broken.retain(|one| known.holds(program, one.invariant) && self.is_open(one.invariant, true));
+        broken
+            .retain(|one| known.holds(program, one.invariant) && self.is_open(one.invariant, true));
         let allowed = |level: StoreLevel| allows(level, &played);
         if broken.is_empty()
             || !self.wanted.holds(program, scenario, &played)
@@ -277,6 +290,22 @@ impl Search<'_> {
             _ => scenario.clone(),
         }
     }
+}
+
+/// Whether a transaction of an anomaly writes what an invariant reads.
+fn is_touched(program: &Program, anomaly: &Anomaly, invariant: &Invariant) -> bool {
+    let reads = invariant.statement.reads(&program.schema);
+    let touches = |transaction: &Transaction| {
+        transaction.statements().iter().any(|statement| {
+            let writes = statement.writes(&program.schema);
+            let mut pairs = writes
+                .iter()
+                .flat_map(|write| reads.iter().map(move |read| (write, read)));
+            pairs.any(|((table, written), (other, read))| table == other && written.meets(read))
+        })
+    };
+    let mut transactions = anomaly.transactions.iter();
+    transactions.any(|at| program.transactions.get(*at).is_some_and(touches))
 }
 
 fn is_committed(played: &Play) -> bool {

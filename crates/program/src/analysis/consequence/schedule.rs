@@ -55,13 +55,27 @@ pub(super) fn splits(
     edges: &[Edge],
 ) -> Vec<Vec<Turn>> {
     let mut found: Vec<Vec<Turn>> = Vec::new();
+    let sights = sights(level);
     for split in 0..cycle.min(lengths.len()) {
         let others: Vec<usize> = (0..lengths.len()).filter(|at| *at != split).collect();
         let length = lengths[split];
+        let near = near(split, length, edges);
         for order in orders(&others) {
-            for gaps in gaps(order.len(), length) {
-                for sight in sights(level) {
-                    let plan = plan(split, &order, &gaps, sight);
+            // Of three or more, those of the cycle come only where it matters to the cycle.
+            let places = |one: &usize| match order.len() > 1 && *one < cycle {
+                true => near.clone(),
+                false => (0..=length).collect(),
+            };
+            let places: Vec<Vec<u32>> = order.iter().map(places).collect();
+            for gaps in gaps(&places) {
+                for sight in &sights {
+                    // Nothing came before, or nothing comes after: it does not matter who sees it.
+                    let first = sight.of_interrupted && gaps.iter().all(|gap| *gap == 0);
+                    let last = sight.of_others && gaps.iter().all(|gap| *gap == length);
+                    if sights.len() > 1 && (first || last) {
+                        continue;
+                    }
+                    let plan = plan(split, &order, &gaps, *sight);
                     if edges.iter().all(|edge| keeps(&plan, edge)) {
                         found.push(turns(&plan));
                     }
@@ -69,8 +83,19 @@ pub(super) fn splits(
             }
         }
     }
-    let mut known: BTreeSet<String> = BTreeSet::new();
-    found.retain(|schedule| known.insert(format!("{schedule:?}")));
+    found
+}
+
+/// Before and after the statements that the cycle has in an instance.
+fn near(split: usize, length: u32, edges: &[Edge]) -> Vec<u32> {
+    let points = edges.iter().flat_map(|edge| [edge.from, edge.to]);
+    let own = points.filter(|point| point.instance == split);
+    let mut found: Vec<u32> = own
+        .flat_map(|point| [point.statement, point.statement + 1])
+        .filter(|place| *place <= length)
+        .collect();
+    found.sort_unstable();
+    found.dedup();
     found
 }
 
@@ -88,16 +113,16 @@ fn orders(all: &[usize]) -> Vec<Vec<usize>> {
     found
 }
 
-/// Where each of so many comes between: before the statement of that number; not before the one
-/// ahead of it.
-fn gaps(count: usize, length: u32) -> Vec<Vec<u32>> {
+/// Where each of them comes between: before the statement of that number, one of those given for it;
+/// not before the one ahead of it.
+fn gaps(places: &[Vec<u32>]) -> Vec<Vec<u32>> {
     let mut found: Vec<Vec<u32>> = vec![Vec::new()];
-    for _ in 0..count {
+    for places in places {
         let mut longer = Vec::new();
         for gaps in &found {
             let first = gaps.last().copied().unwrap_or(0);
-            for gap in first..=length {
-                longer.push([gaps.as_slice(), &[gap]].concat());
+            for gap in places.iter().filter(|gap| **gap >= first) {
+                longer.push([gaps.as_slice(), &[*gap]].concat());
             }
         }
         found = longer;
