@@ -187,7 +187,7 @@ fn bound_columns(
 }
 
 /// Variables that are another name of a parameter, or an element of it.
-fn aliases(transaction: &Transaction) -> FxHashMap<VariableId, ParameterId> {
+pub(super) fn aliases(transaction: &Transaction) -> FxHashMap<VariableId, ParameterId> {
     let mut found = FxHashMap::default();
     let mut waiting: Vec<&Step> = transaction.body.iter().collect();
     while let Some(step) = waiting.pop() {

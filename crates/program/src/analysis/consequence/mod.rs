@@ -17,6 +17,7 @@
 //! Source: Rahmani et al. (OOPSLA 2019, table 4) say by hand which anomaly of TPC-C can break which
 //! invariant; this is the search for it.
 
+mod furnish;
 mod links;
 mod repair;
 mod same;
@@ -166,6 +167,7 @@ impl Search<'_> {
                 if self.plays >= self.plays_max {
                     return;
                 }
+                let more = furnish::furnished(self.program, &self.links, &more, false);
                 let repaired = self.repaired(more);
                 self.try_all(&repaired, own, cycle);
             }
@@ -175,8 +177,10 @@ impl Search<'_> {
     /// The scenario with other numbers, where the cycle stays; the invariants hold as far as they can
     /// be made to.
     fn base(&self, witness: &Scenario) -> Scenario {
-        let spread = vary::spread(self.program, &self.links, witness);
-        for candidate in spread {
+        let furnished = furnish::furnished(self.program, &self.links, witness, true);
+        let mut candidates = vary::spread(self.program, &self.links, &furnished);
+        candidates.extend(vary::spread(self.program, &self.links, witness));
+        for candidate in candidates {
             let repaired = self.repaired(candidate);
             if self.has_cycle(&repaired) {
                 return repaired;

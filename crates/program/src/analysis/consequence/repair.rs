@@ -3,15 +3,16 @@
 //! Definition: the *faults* of rows and instances are what the invariants find in the initial rows, and
 //! at the end of the instances one after the other; and every instance that aborts.
 //! Steps: while there is a fault, the changes that may mend it: a number of a column that its invariant
-//! reads, or an argument, more or less by a number that the invariant computed; where it computed none,
-//! a value set to NULL or from NULL, or a row taken away. The first that leaves fewer faults is made,
+//! reads, or an argument, more or less by a number that the invariant computed; a value set to NULL or
+//! from NULL, where the invariant asks for that. The first that leaves fewer faults is made,
 //! else the one that leaves the fewest; no cell is changed again soon; the best of all is kept.
 //! Cost: some plays for each change that is looked at, and a bounded number of steps.
 //! Source: the walk of Selman, Kautz and Cohen (WalkSAT, AAAI 1994), without chance.
 
 use super::Search;
 use crate::execute::{How, play};
-use crate::expr::{Expr, Value};
+use crate::expr::{Condition, Expr, Value};
+use crate::ir::Part;
 use crate::scenario::{Scenario, StoredRow};
 use crate::schema::ColumnId;
 
@@ -31,14 +32,12 @@ const ABORTED: usize = 50;
 enum Cell {
     Stored(usize, ColumnId),
     Argument(usize, usize),
-    Row(usize),
 }
 
 /// A change.
 struct Move {
     cell: Cell,
-    /// Nothing: the row is taken away.
-    value: Option<Value>,
+    value: Value,
 }
 
 /// What an invariant finds.
@@ -142,7 +141,7 @@ impl Search<'_> {
             .filter_map(|(_, value)| number(value))
             .filter(|one| *one != 0.0)
             .collect();
-        let mut found = Vec::new();
+        let (mut nulls, mut found) = (Vec::new(), Vec::new());
         for part in &statement.parts {
             let table = self.program.schema.table(part.table);
             let mut columns = part.reads(&self.program.schema).columns;
@@ -157,19 +156,14 @@ impl Search<'_> {
                     let declared = &table.columns[column.index()];
                     let value = &row.values[column.index()];
                     let cell = Cell::Stored(at, *column);
-                    add_changed(&mut found, cell, value, &numbers);
-                    if declared.nullable && numbers.is_empty() {
+                    if declared.nullable && tests_null(part, *column) {
                         let other = match value {
                             Value::Null => crate::execute::default_of(declared.ty),
                             _ => Value::Null,
                         };
-                        let value = Some(other);
-                        found.push(Move { cell, value });
+                        nulls.push(Move { cell, value: other });
                     }
-                }
-                if numbers.is_empty() {
-                    let cell = Cell::Row(at);
-                    found.push(Move { cell, value: None });
+                    add_changed(&mut found, cell, value, &numbers);
                 }
             }
         }
@@ -184,8 +178,23 @@ impl Search<'_> {
                 }
             }
         }
-        found
+        nulls.extend(found);
+        nulls
     }
+}
+
+/// Whether rows are chosen by whether a column is NULL.
+fn tests_null(part: &Part, column: ColumnId) -> bool {
+    let mut waiting: Vec<&Condition> = vec![&part.filter];
+    while let Some(condition) = waiting.pop() {
+        match condition {
+            Condition::IsNull(value) if value.columns_of(part.id).contains(&column) => return true,
+            Condition::Not(inner) => waiting.push(inner),
+            Condition::And(all) | Condition::Or(all) => waiting.extend(all),
+            _ => {}
+        }
+    }
+    false
 }
 
 /// A number, more and less by these.
@@ -200,7 +209,7 @@ fn add_changed(found: &mut Vec<Move>, cell: Cell, value: &Value, by: &[f64]) {
             Value::Real(old) => Some(Value::Real(old + by)),
             _ => None,
         });
-        if value.is_some() {
+        if let Some(value) = value {
             found.push(Move { cell, value });
         }
     }
@@ -216,15 +225,10 @@ fn number(value: &Value) -> Option<f64> {
 
 fn applied(scenario: &Scenario, change: &Move) -> Scenario {
     let mut changed = scenario.clone();
-    match (change.cell, &change.value) {
-        (Cell::Stored(row, column), Some(value)) => {
-            changed.rows[row].values[column.index()] = value.clone();
-        }
-        (Cell::Argument(instance, number), Some(value)) => {
-            changed.instances[instance].arguments[number] = value.clone();
-        }
-        (Cell::Row(row), _) => drop(changed.rows.remove(row)),
-        _ => {}
-    }
+    let cell = match change.cell {
+        Cell::Stored(row, column) => &mut changed.rows[row].values[column.index()],
+        Cell::Argument(instance, number) => &mut changed.instances[instance].arguments[number],
+    };
+    *cell = change.value.clone();
     changed
 }
