@@ -96,7 +96,7 @@ pub fn found_text(rows: &[Vec<program::Value>]) -> String {
     rows.join(" ")
 }
 
-/// The invariants that an anomaly can break, on a line: alone, and where others cycles help.
+/// The invariants that an anomaly can break, on a line: alone, and where other cycles help.
 pub fn can_break_text(program: &Program, found: &[Consequence]) -> String {
     let list = |alone: bool| -> Vec<&str> {
         let own = found.iter().filter(|one| one.alone == alone);
