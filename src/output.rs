@@ -34,14 +34,16 @@ pub fn is_verbose() -> bool {
 
 /// How wide text may be: as the terminal is, within what can be read, or fixed if it goes to a file.
 pub fn width() -> usize {
+    terminal_width().unwrap_or(WIDTH)
+}
+
+/// How wide the terminal is, within what can be read; nothing if there is none.
+pub fn terminal_width() -> Option<usize> {
     let terminal = std::io::stdout()
         .is_terminal()
         .then(terminal_size::terminal_size)
         .flatten();
-    match terminal {
-        Some((width, _)) => usize::from(width.0).clamp(40, 140),
-        None => WIDTH,
-    }
+    terminal.map(|(width, _)| usize::from(width.0).clamp(40, 140))
 }
 
 /// Prints an error to standard error.

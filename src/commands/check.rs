@@ -277,7 +277,11 @@ fn print_known(
         .collect();
     let report = Report::new(file, loaded, &answers, args.levels.is_empty());
     let seconds = answers.iter().map(|answer| answer.seconds).sum();
-    collected.print(&report, seconds)
+    let exit = collected.print(&report, seconds)?;
+    if let Some(directory) = &args.report {
+        write_page(directory, &report)?;
+    }
+    Ok(exit)
 }
 
 fn print_unknown(collected: &Collected<'_>, file: &str, reason: &str) -> Result<Exit, Failure> {

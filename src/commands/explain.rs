@@ -5,9 +5,6 @@ use crate::exit::{Exit, Failure};
 use crate::output;
 use report::encyclopedia::{entries, entry, find};
 
-/// How wide the text is.
-const WIDTH: usize = 92;
-
 /// Tells about each, or lists all.
 pub fn run(args: &ExplainArgs) -> Result<Exit, Failure> {
     match args.names.is_empty() {
@@ -29,7 +26,7 @@ pub fn tell(names: &[String]) -> Result<Exit, Failure> {
         if !out.is_empty() {
             out.push_str("\n\n");
         }
-        out.push_str(&entry.text(WIDTH));
+        out.push_str(&entry.text(output::width()));
     }
     output::print(&out)?;
     Ok(Exit::Holds)

@@ -109,6 +109,12 @@ impl<'a> Report<'a> {
         Level::strongest(&held.map(|answer| answer.result.level).collect::<Vec<_>>())
     }
 
+    /// Whether a level that was asked about is not decided.
+    pub fn is_open(&self) -> bool {
+        let unknown = |a: &Checked| matches!(a.result.verdict, Verdict::Unknown(_));
+        self.answers.iter().any(unknown)
+    }
+
     /// Of the levels asked about, the weakest that are violated.
     pub fn weakest_violated(&self) -> Vec<&'a Checked> {
         let violated = |a: &&Checked| matches!(a.result.verdict, Verdict::Violated(_));

@@ -7,6 +7,7 @@ use crate::output;
 use crate::story::{self, kinds};
 use history::format::Loaded;
 use history::{AnomalyKind, Level, Verdict};
+use report::escape::wrap;
 use std::fmt::Write;
 
 const BOLD: &str = "\x1b[1m";
@@ -75,6 +76,23 @@ fn names(levels: &[Level]) -> String {
     names.join(", ")
 }
 
+/// Levels after a few words, as wide as the terminal is. In a file they are one line, for those who search it.
+fn list(words: &str, levels: &[Level]) -> String {
+    let mut text = String::new();
+    // What follows the first line is set in.
+    let width = output::terminal_width().map_or(usize::MAX, |width| width - 2);
+    let lines = wrap(&format!("{words} {}", names(levels)), width);
+    for (place, line) in lines.iter().enumerate() {
+        let line = match (place, line.strip_prefix(words)) {
+            (0, Some(rest)) => format!("{words} {BOLD}{}{PLAIN}", rest.trim_start()),
+            _ => format!("  {BOLD}{line}{PLAIN}"),
+        };
+        text.push_str(&line);
+        text.push('\n');
+    }
+    text
+}
+
 fn verdicts(text: &mut String, report: &Report<'_>) -> std::fmt::Result {
     for answer in report.answers {
         let (colour, tail) = match &answer.result.verdict {
@@ -93,12 +111,13 @@ fn verdicts(text: &mut String, report: &Report<'_>) -> std::fmt::Result {
         let strongest = report.strongest();
         match &strongest[..] {
             [] if report.exit() == Exit::Unknown => writeln!(text, "no level is decided")?,
+            [] if report.is_open() => writeln!(text, "no level is known to hold")?,
             [] => writeln!(text, "no level holds")?,
-            levels => writeln!(text, "strongest that hold: {BOLD}{}{PLAIN}", names(levels))?,
+            levels => text.push_str(&list("strongest that hold:", levels)),
         }
     }
     if !report.still.is_empty() {
-        writeln!(text, "still holds: {BOLD}{}{PLAIN}", names(&report.still))?;
+        text.push_str(&list("still holds:", &report.still));
     }
     Ok(())
 }

@@ -160,6 +160,15 @@ fn colours_and_width_follow_the_terminal() {
     };
     assert!(longest(&narrow) <= Some(70), "{narrow}");
     assert!(longest(&wide) > Some(90), "{wide}");
+    let still = narrow
+        .lines()
+        .skip_while(|line| !line.contains("still holds:"));
+    let mut still = still.take_while(|line| !line.trim().is_empty());
+    let plain = |line: &str| line.replace("\u{1b}[1m", "").replace("\u{1b}[0m", "");
+    assert!(
+        still.all(|line| plain(line.trim_end()).chars().count() <= 60),
+        "{narrow}"
+    );
 }
 
 #[test]
