@@ -53,12 +53,7 @@ impl<'a> Translator<'a> {
         if !is_name && let Some(class) = self.index.class(object.text()) {
             return self.class_call(node, class, used);
         }
-        if let Some(val) = self.put_together(node) {
-            return val;
-        }
-        if !self.is_jdbc(object)
-            && let Some(val) = self.optional_call(node, object, name)
-        {
+        if let Some(val) = self.put_together(node).or_else(|| self.optional_call(node)) {
             return val;
         }
         let count = node.child("arguments").map_or(0, |all| all.children.len());
@@ -233,7 +228,7 @@ impl<'a> Translator<'a> {
     }
 
     /// Whether an object is one of JDBC's, by what is known of it.
-    fn is_jdbc(&self, object: &'a Node) -> bool {
+    pub fn is_jdbc(&self, object: &'a Node) -> bool {
         let slot = match object.kind {
             "identifier" => self.env.slots.get(object.text()),
             _ => None,

@@ -21,7 +21,11 @@ impl<'a> Translator<'a> {
 
     /// What a method of an optional gives. Some names tell that it is one; for others the type of
     /// the object must say so.
-    pub fn optional_call(&mut self, node: &'a Node, object: &'a Node, name: &str) -> Option<Val> {
+    pub fn optional_call(&mut self, node: &'a Node) -> Option<Val> {
+        let (name, object) = (node.name(), node.child("object")?);
+        if self.is_jdbc(object) {
+            return None;
+        }
         let arguments = node.child("arguments").map_or(0, |all| all.children.len());
         let java = self.java_type(object).unwrap_or_default();
         let declared = java.starts_with("Optional");
