@@ -19,7 +19,7 @@ use crate::schema::ColumnId;
 use std::collections::BTreeMap;
 
 /// The most tests of equalities for all cycles together.
-const TESTS_MAX: usize = 4000;
+const TESTS_MAX: usize = 12_000;
 /// The most for one pair of edges.
 const TESTS_OF_PAIR: usize = 150;
 /// How much longer than the shortest a way back may be.

@@ -20,7 +20,7 @@ use crate::scenario::{Edge, EdgeKind, Event, Point, Turn};
 use std::sync::Arc;
 
 /// The most cycles for which arguments and rows are looked for.
-const CYCLES_MAX: usize = 20;
+const CYCLES_MAX: usize = 60;
 
 /// The most paths looked at of a transaction that has more than are followed: nothing is proved
 /// then, but it may be refuted.
