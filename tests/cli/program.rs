@@ -256,3 +256,45 @@ fn the_page_of_a_program_shows_source_and_schedule() {
         assert!(page.contains(part), "{part}");
     }
 }
+
+/// A payment reads and writes what a customer paid, and adds to the till.
+const TILL: &str = "
+create table customer (id int primary key, paid int not null);
+create table till (id int primary key, total int not null);
+-- invariant till: select t.id, t.total - (select sum(paid) from customer) from till t
+--   where t.total <> (select sum(paid) from customer);
+transaction pay(c int, t int, amount int)
+  select paid into :paid from customer where id = :c;
+  if not found then abort; end if;
+  update customer set paid = :paid + :amount where id = :c;
+  update till set total = total + :amount where id = :t;
+end;
+";
+
+#[test]
+fn what_an_anomaly_can_break_is_told_and_plays_again() {
+    let folder = Folder::new("consequences");
+    let (file, tests) = (folder.path("till.sql"), folder.path("tests"));
+    std::fs::write(&file, TILL).expect("written");
+    let asked = [
+        "program",
+        &file,
+        "-l",
+        "read-committed",
+        "--instances",
+        "2",
+        "--consequences",
+        "--out",
+        &tests,
+    ];
+    isolde(&asked).exits(1).says(&["till"]);
+    std::fs::remove_dir_all(&tests).expect("removed");
+    let answer = isolde(&[&asked[..], &["--json"]].concat()).exits(1).json();
+    let found = &answer["anomalies"][0]["consequences"];
+    assert_eq!(found[0]["invariant"], "till", "{found}");
+    let scenario = found[0]["file"].as_str().expect("a file");
+    assert!(scenario.ends_with("breaks-till.json"), "{scenario}");
+    isolde(&["program", "replay", scenario, "--on", "store"])
+        .exits(1)
+        .says(&["manifested", "till"]);
+}

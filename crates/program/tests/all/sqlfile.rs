@@ -194,7 +194,7 @@ fn cut_files_are_refused_without_a_crash() {
         "{TABLES}transaction t(a int) let x = {}1; end;",
         "1 + ".repeat(1000)
     );
-    assert!(error_of(&long).contains("nested more than"));
+    assert!(error_of(&long).contains("a sum of more than"));
     let huge = format!(
         "{TABLES}transaction t(a int) let x = {}1; end;",
         "1 + ".repeat(100_000)
