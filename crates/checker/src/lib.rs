@@ -117,6 +117,7 @@ fn check_registers(history: &History, levels: &[Level], options: &Options<'_>) -
     let mut stages = vec![observing(&observed, started)];
     let mut since = started;
     let mut checked: Vec<(usize, Checked)> = Vec::new();
+    let mut failed: Vec<Level> = Vec::new();
     while let Some((place, level)) = asked.pop() {
         (options.budget.progress)(level.name());
         let verdict = interpret::verdict(&observed, &mut engine, level, &options.budget)
@@ -126,9 +127,11 @@ fn check_registers(history: &History, levels: &[Level], options: &Options<'_>) -
             (verdict, _) => verdict,
         };
         if !matches!(verdict, Verdict::Holds(_)) {
-            // The weak levels take a pass each, the strong ones any time: whoever has set a limit is to
-            // know the weak ones.
-            asked.sort_by_key(|&(_, level)| (Level::WEAK.contains(&level), level));
+            // The weak levels take a pass each, and what implies a violated one is violated; the other
+            // strong ones take any time. Whoever has set a limit is to know the first.
+            failed.extend(matches!(verdict, Verdict::Violated(_)).then_some(level));
+            let quick = |level: Level| failed.iter().any(|weaker| level.implies(*weaker));
+            asked.sort_by_key(|&(_, level)| (Level::WEAK.contains(&level), quick(level), level));
         }
         let seconds = since.elapsed().as_secs_f64();
         since = Instant::now();

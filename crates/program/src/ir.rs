@@ -28,6 +28,12 @@ impl Program {
         let same = |txn: &&Transaction| txn.name.eq_ignore_ascii_case(name);
         self.transactions.iter().find(same)
     }
+
+    /// How many statements or calls of the sources are missing, as they were not understood.
+    pub fn left_out(&self) -> usize {
+        let missing = |note: &&crate::place::Note| note.kind == crate::place::NoteKind::LeftOut;
+        self.notes.iter().filter(missing).count()
+    }
 }
 
 /// What always holds of the rows, said by a select that finds what breaks it.

@@ -54,6 +54,8 @@ pub enum NoteKind {
     /// A statement, a branch or a loop is not exactly as in the source.
     #[default]
     Statement,
+    /// A statement of the source is missing: nothing is proved about what is.
+    LeftOut,
 }
 
 /// Something a front end did not understand. It went on with an assumption that covers every

@@ -63,7 +63,8 @@ pub fn run(args: &AnalyseArgs) -> Result<Exit, Failure> {
         page::write(directory, &read, &analysis, &played, scope, &beyond)?;
     }
     let any = !analysis.anomalies.is_empty() || (beyond.refutes() && !args.internal);
-    let exit = match (!any, analysis.scope.decided || beyond.proves()) {
+    let decided = analysis.scope.decided || beyond.proves();
+    let exit = match (!any, decided && program.left_out() == 0) {
         (false, _) => Exit::Violated,
         (true, false) => Exit::Unknown,
         (true, true) => Exit::Holds,

@@ -34,10 +34,7 @@ pub fn run(args: &ProgramArgs) -> Result<Exit, Failure> {
 
 /// Tells what was not understood, where a statement may be missing.
 fn tell_notes(program: &Program) {
-    let missing = program
-        .notes
-        .iter()
-        .filter(|n| n.kind == NoteKind::Statement);
+    let missing = program.notes.iter().filter(|n| n.kind != NoteKind::Value);
     for note in missing {
         output::note(&note.to_string());
     }

@@ -108,7 +108,7 @@ impl<'a> Translator<'a> {
             Val::Object(id) => self.object_call(node, id, name, used),
             Val::Expr(_) | Val::Nothing if name.starts_with("execute") => {
                 let advice = "Give the file that prepares it, too.";
-                self.note(
+                self.left_out(
                     node,
                     "which statement it executes is not known: left out",
                     advice,
@@ -248,7 +248,7 @@ impl<'a> Translator<'a> {
             |val: &Val| matches!(val, Val::Connection | Val::Prepared(_) | Val::Lambda(_));
         if arguments.iter().any(reaches) {
             let advice = "Give the file that has the method, too.";
-            self.note(node, "what it does to the database is left out", advice);
+            self.left_out(node, "what it does to the database is left out", advice);
         }
         let reads = self.exprs(arguments);
         self.any_value(node, reads, used)
@@ -265,7 +265,7 @@ impl<'a> Translator<'a> {
         let label = self.label();
         if self.frames.len() >= CALLS_MAX {
             let advice = "Calls are followed 12 deep.";
-            self.note(node, "the call is left out", advice);
+            self.left_out(node, "the call is left out", advice);
             return Val::Expr(self.unknown(Vec::new()));
         }
         let Some(body) = method.child("body") else {

@@ -91,7 +91,7 @@ impl<'a> Translator<'a> {
         let (sql, exact) = self.known_text(node, &text);
         if sql.is_none() {
             let advice = "Write the SQL as a constant; parts that vary belong into placeholders.";
-            self.note(
+            self.left_out(
                 node,
                 "the SQL text is not known here: the statement is left out",
                 advice,
@@ -354,7 +354,7 @@ impl<'a> Translator<'a> {
             Ok(Sql::Begin | Sql::Ignored) => None,
             Err(error) => {
                 let assumed = format!("the statement is left out: {}", error.problem);
-                self.note(node, &assumed, &error.advice);
+                self.left_out(node, &assumed, &error.advice);
                 None
             }
         }
@@ -406,7 +406,7 @@ impl<'a> Translator<'a> {
         };
         let Some(sql) = sql else {
             let advice = "Use a prepared statement with a constant text.";
-            self.note(
+            self.left_out(
                 node,
                 "the SQL text is not known here: the statement is left out",
                 advice,

@@ -244,7 +244,7 @@ fn transaction<'a>(
             text: transaction.name.clone(),
             assumed: "no statement was found in it".to_string(),
             advice: "Give the files of the classes it calls, too.".to_string(),
-            kind: NoteKind::Statement,
+            kind: NoteKind::LeftOut,
         });
     }
     transaction.variables = translator.variables;

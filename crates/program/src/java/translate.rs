@@ -132,6 +132,11 @@ impl<'a> Translator<'a> {
         self.add_note(node, assumed, advice, NoteKind::Statement);
     }
 
+    /// Notes that a statement is missing.
+    pub fn left_out(&mut self, node: &Node, assumed: &str, advice: &str) {
+        self.add_note(node, assumed, advice, NoteKind::LeftOut);
+    }
+
     pub fn note_at(&mut self, place: &Place, text: &str, assumed: &str, advice: &str) {
         let note = Note {
             place: place.clone(),

@@ -160,7 +160,7 @@ fn transaction(
                     text: shorten(&statement.sql, 70),
                     assumed: format!("the statement is left out: {}", error.problem),
                     advice: error.advice,
-                    kind: NoteKind::Statement,
+                    kind: NoteKind::LeftOut,
                 };
                 notes.push(note);
             }

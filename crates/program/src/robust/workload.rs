@@ -69,8 +69,23 @@ impl<'a> Workload<'a> {
         let taken: Vec<usize> = (0..self.paths.len()).filter(taken).collect();
         let answer = self.looked_at(&taken, levels);
         // What was not looked at can break it, but mends nothing.
+        if matches!(answer, Robustness::NotRobust(_)) {
+            return answer;
+        }
+        let all_serializable = |at: &usize| levels[*at] == Some(Level::Serializable);
+        let missing = self.program.left_out();
+        if missing > 0 && !taken.iter().all(all_serializable) {
+            let reason = format!(
+                "{missing} statements or calls of the sources are left out, as they were not understood; \
+                 the notes say which, and what to do"
+            );
+            return Robustness::Unproved(Box::new(Doubt {
+                suspect: None,
+                reason,
+            }));
+        }
         match taken.iter().find(|at| !self.complete[**at]) {
-            Some(at) if !matches!(answer, Robustness::NotRobust(_)) => {
+            Some(at) => {
                 let name = &self.program.transactions[*at].name;
                 let most = self.options.bounds.paths;
                 Robustness::Unproved(Box::new(Doubt {
@@ -172,13 +187,10 @@ impl<'a> Workload<'a> {
             );
         }
         let notes = self.program.notes.iter();
-        if notes
-            .filter(|note| note.kind == NoteKind::Statement)
-            .count()
-            > 0
-        {
+        if notes.filter(|note| note.kind != NoteKind::Value).count() > 0 {
             assumptions.push(
-                "Statements that were not understood (see the notes) do not matter.".to_string(),
+                "What was not understood of statements (see the notes) does not matter."
+                    .to_string(),
             );
         }
         let counterflow = |edge: &&Dependency| edge.counterflow || edge.counterflow_on_snapshot;

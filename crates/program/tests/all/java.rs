@@ -38,7 +38,7 @@ fn printed(program: &Program) -> String {
 
 fn serious(program: &Program) -> Vec<String> {
     let notes = program.notes.iter();
-    let serious = notes.filter(|note| note.kind == NoteKind::Statement);
+    let serious = notes.filter(|note| note.kind != NoteKind::Value);
     serious.map(|note| note.to_string()).collect()
 }
 

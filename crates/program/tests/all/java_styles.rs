@@ -58,7 +58,7 @@ fn paths(program: &Program, name: &str) -> Vec<String> {
 
 fn serious(program: &Program) -> Vec<String> {
     let notes = program.notes.iter();
-    let serious = notes.filter(|note| note.kind == NoteKind::Statement);
+    let serious = notes.filter(|note| note.kind != NoteKind::Value);
     serious.map(|note| note.to_string()).collect()
 }
 

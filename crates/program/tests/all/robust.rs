@@ -421,3 +421,38 @@ fn a_search_that_knows_its_only_row_depends_on_no_other() {
     let any = payment_by_name("");
     assert!(!answer(&any).is_robust(), "{:?}", answer(&any));
 }
+
+/// What is not understood may do anything: nothing is proved of a program that lacks a statement.
+#[test]
+fn a_statement_that_is_left_out_is_no_proof() {
+    let source = |text: &str| {
+        format!(
+            "public class Pay {{
+               public void run(Connection conn, int id) throws SQLException {{
+                 PreparedStatement one = conn.prepareStatement(\"SELECT v FROM t WHERE id = ?\");
+                 one.setInt(1, id); one.executeQuery();
+                 PreparedStatement two = conn.prepareStatement({text});
+                 two.setInt(1, id); two.executeQuery();
+               }}
+             }}"
+        )
+    };
+    let schema = program::schema_of("create table t (id int primary key, v int);", "t.sql")
+        .expect("tables")
+        .0;
+    for (text, robust) in [
+        ("\"SELECT v FROM t WHERE id = ?\"", true),
+        ("Texts.find(id)", false),
+    ] {
+        let text = source(text);
+        let file = program::JavaFile {
+            name: "Pay.java",
+            text: &text,
+        };
+        let program = program::read_java(&[file], &schema).expect("it reads");
+        assert_eq!(program.left_out() == 0, robust);
+        let levels = vec![Level::ReadCommitted; program.transactions.len()];
+        let answer = check(&program, &levels, &RobustOptions::default());
+        assert_eq!(answer.is_robust(), robust, "{answer:?}");
+    }
+}
