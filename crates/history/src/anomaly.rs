@@ -97,7 +97,7 @@ pub const ANOMALIES: [AnomalyRow; 39] = [
     row!(NonMonotonicRead, "non-monotonic-read", "Plume: NonMonoReadCO", "a transaction read from a writer and then an older version of something that this writer wrote too"),
     row!(NonMonotonicReadConflict, "non-monotonic-read-conflict", "Plume: NonMonoReadAO", "the version orders that reads within transactions demand contradict each other"),
     row!(FracturedRead, "fractured-read", "TAP-h, read skew (A5A)", "a transaction saw only a part of another transaction's writes"),
-    row!(FracturedReadConflict, "fractured-read-conflict", "TAP-i", "the version orders that atomic visibility demands contradict each other"),
+    row!(FracturedReadConflict, "fractured-read-conflict", "TAP-i", "a transaction saw only a part of another's writes, going by the order in which others saw the versions"),
     row!(InitialRead, "initial-read", "TAP-j", "a transaction read the initial value of a key although a write to it happened before"),
     row!(CausalityViolation, "causality-violation", "TAP-k", "a transaction read a version that was overwritten by a write that happened before the read"),
     row!(ConflictingOrder, "conflicting-order", "TAP-l", "different transactions saw the writes to a key in opposite orders"),

@@ -149,5 +149,13 @@ fn is_history(path: &Path) -> bool {
         return false;
     };
     let plain = name.trim_end_matches(".gz").trim_end_matches(".zst");
-    !OTHERS.contains(&plain) && Format::for_file_name(plain).is_some()
+    !OTHERS.contains(&plain) && !is_drawing(plain) && Format::for_file_name(plain).is_some()
+}
+
+/// Whether a name is one of those that a report gives its drawings: `anomaly-1-write-skew.json`.
+fn is_drawing(name: &str) -> bool {
+    let number = name
+        .strip_prefix("anomaly-")
+        .and_then(|rest| rest.split_once('-'));
+    number.is_some_and(|(digits, _)| digits.parse::<u32>().is_ok())
 }

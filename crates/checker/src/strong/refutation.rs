@@ -3,7 +3,7 @@
 use super::known::Why;
 use super::solver;
 use super::theory::{Lemma, Theory};
-use super::topological::{ChosenEdge, Step};
+use super::topological::{ChosenEdge, Label, Step};
 
 /// A cycle of events, with the chosen edges in it.
 #[derive(Clone, Debug)]
@@ -37,8 +37,8 @@ pub fn refute(theory: &Theory<'_>, required: &[Vec<i32>]) -> Refutation {
     clauses.extend(required.iter().cloned());
     let core = minimal(&clauses, theory.choice_count());
     let in_core: Vec<Vec<i32>> = core.iter().map(|&place| clauses[place].clone()).collect();
-    let length = |place: usize| theory.lemmas.get(place).map(|lemma| lemma.steps.len());
-    let (last, by_cases) = last_settled(&in_core, |at| length(core[at]));
+    let weight = |place: usize| theory.lemmas.get(place).map(weight);
+    let (last, by_cases) = last_settled(&in_core, |at| weight(core[at]));
     let mut places: Vec<usize> = core.clone();
     places.retain(|&place| place < cycle_count);
     // In an order that does not depend on how the search went.
@@ -61,17 +61,27 @@ pub fn refute(theory: &Theory<'_>, required: &[Vec<i32>]) -> Refutation {
 /// So many cycles are tried as the main one.
 const MAINS_MAX: usize = 64;
 
+/// Whether a cycle has a read of an overwritten version, and its length.
+type Weight = (bool, usize);
+
+/// A cycle without a read of an overwritten version only says how two writes are ordered; one with
+/// it is what went wrong.
+fn weight(lemma: &Lemma) -> Weight {
+    let is_rw = |edge: &ChosenEdge| matches!(edge.label, Label::Overwritten { .. });
+    (lemma.chosen.iter().any(is_rw), lemma.steps.len())
+}
+
 /// The clause that no value is left for once the others have been used in turn, each settling one
 /// literal; or that there is none. Of several the one that rests on most: what settles a single
 /// order by itself is better told as the reason for that order.
-/// `length` is that of the clause's cycle, if it has one.
+/// `weight` is that of the clause's cycle, if it has one.
 fn last_settled(
     clauses: &[Vec<i32>],
-    length: impl Fn(usize) -> Option<usize>,
+    weight: impl Fn(usize) -> Option<Weight>,
 ) -> (Option<usize>, bool) {
-    let is_cycle = |at: &usize| length(*at).is_some();
+    let is_cycle = |at: &usize| weight(*at).is_some();
     let mut mains: Vec<usize> = (0..clauses.len()).filter(is_cycle).collect();
-    mains.sort_by_key(|&at| std::cmp::Reverse((clauses[at].len(), length(at))));
+    mains.sort_by_key(|&at| std::cmp::Reverse((clauses[at].len(), weight(at))));
     let is_last = |&main: &usize| {
         let settled = settled_without(clauses, main);
         clauses[main]
