@@ -1,25 +1,42 @@
 //! Values written more than once: a read of such a value has several possible writers, and a level
 //! is violated only if every choice violates it.
 //!
-//! Steps: answer with those reads left out; a violation that does not need them stands for every
-//! choice. Otherwise try choices one after another: one that satisfies the level proves it. If all
-//! choices were tried, each with an anomaly of its own, the level is violated. If there are more
-//! than can be tried, the answer is unknown unless one that was tried satisfies the level.
+//! Steps, each ending the question if it can:
+//! 1. answer with those reads left out; a violation that does not need them stands for every choice;
+//! 2. let each read have the last possible writer before it in the order that proves the rest;
+//! 3. ask levels that imply this one, which choose writers together with version orders;
+//! 4. try the choices one after another: one that satisfies the level proves it;
+//! 5. if all choices for reads by committed transactions were tried, each with an anomaly of its
+//!    own, the level is violated.
+//!
+//! What indeterminate transactions read counts only if somebody may have read from them. If there
+//! are more choices than can be tried, the answer is unknown unless one was found that satisfies
+//! the level.
 //!
 //! Cost: one answer for each choice tried. Deciding this exactly is NP-hard in general.
 
 use crate::Budget;
 use crate::budget::Limit;
 use crate::engine::Engine;
-use crate::observe::Observed;
-use history::{Level, OpId, TxnId, Verdict};
+use crate::observe::{AmbiguousRead, Observed};
+use history::{CommitOrder, Level, OpId, TxnId, Verdict};
 use std::borrow::Cow;
+use std::sync::atomic::AtomicU32;
 
 /// How many choices are tried; fewer where the history is large, but at least a few.
 const CHOICES_MAX: u64 = 256;
 const CHOICES_MIN: u64 = 4;
 /// So many operations are looked at for all choices together.
 const OPS_MAX: u64 = 1 << 24;
+/// The levels that are asked in place of a weaker one.
+const STRONGER: [Level; 3] = [
+    Level::StrongSessionSerializable,
+    Level::StrongSessionSnapshotIsolation,
+    Level::Prefix,
+];
+
+/// A writer for each of some ambiguous reads.
+type Choice = Vec<(OpId, TxnId)>;
 
 /// The verdict on a level over all choices. `engine` answers with the ambiguous reads left out.
 pub fn verdict(
@@ -31,92 +48,191 @@ pub fn verdict(
     let plain = engine.verdict(level)?;
     // The strong levels choose writers together with version orders.
     let is_weak = Level::WEAK.contains(&level) && level != Level::ReadUncommitted;
-    let undecided = matches!(&plain, Verdict::Holds(order) if order.reads.is_empty()) && is_weak;
-    if observed.ambiguous.is_empty() || !undecided {
+    let Verdict::Holds(order) = &plain else {
+        return Ok(plain);
+    };
+    let reads = that_may_count(observed);
+    if reads.is_empty() || !is_weak || !order.reads.is_empty() {
         return Ok(plain);
     }
-    let writer_counts = observed
-        .ambiguous
-        .iter()
-        .map(|read| read.writers.len() as u64);
-    let choice_count = writer_counts.fold(1, u64::saturating_mul);
+    let cases = Cases {
+        observed,
+        level,
+        budget,
+    };
+    if let Some(order) = cases.holds(&last_before(&reads, order))? {
+        return Ok(Verdict::Holds(order));
+    }
+    let choice_count = count(&reads);
+    if choice_count > CHOICES_MIN
+        && let Some(order) = cases.by_stronger()?
+    {
+        return Ok(Verdict::Holds(order));
+    }
     let op_count = observed.history.op_count().max(1) as u64;
-    let tried = choice_count.min((OPS_MAX / op_count).clamp(CHOICES_MIN, CHOICES_MAX));
-    for number in 0..tried {
-        let (choice, chosen) = choose(observed, number);
-        if let Some(mut order) = Engine::new(&chosen, budget).commit_order(level)? {
-            order.reads = choice;
+    let tried_max = (OPS_MAX / op_count).clamp(CHOICES_MIN, CHOICES_MAX);
+    for number in 0..choice_count.min(tried_max) {
+        if let Some(order) = cases.holds(&choice(&reads, number))? {
             return Ok(Verdict::Holds(order));
         }
     }
-    if observed
-        .ambiguous
-        .iter()
-        .any(|read| !observed.taken[read.reader.index()])
-    {
-        return Ok(Verdict::Unknown(
-            "a read that may have been served by an indeterminate transaction, which itself read a \
-             value written more than once, leaves too many cases to prove a violation"
-                .to_string(),
-        ));
-    }
-    if tried == choice_count && !observed.lacks_writers {
-        return all_violated(observed, choice_count, level, budget);
-    }
-    let count = match choice_count {
-        u64::MAX => "too many".to_string(),
-        count => count.to_string(),
-    };
-    Ok(Verdict::Unknown(format!(
-        "{} reads return values that were written more than once to their keys, which leaves \
-         {count} ways to explain them; {tried} were tried and violate the level",
-        observed.ambiguous.len()
-    )))
+    cases.violated(&reads, tried_max)
 }
 
-/// An anomaly for each choice.
-fn all_violated(
-    observed: &Observed<'_>,
-    choice_count: u64,
+/// The ambiguous reads by transactions that count as committed in some interpretation in which
+/// nothing counts that need not.
+fn that_may_count<'o>(observed: &'o Observed<'_>) -> Vec<&'o AmbiguousRead> {
+    let mut counts = observed.taken.clone();
+    let mut reads: Vec<&AmbiguousRead> = observed.ambiguous.iter().collect();
+    loop {
+        let reached = |read: &&&AmbiguousRead| counts[read.reader.index()];
+        let mut work: Vec<TxnId> = reads
+            .iter()
+            .filter(reached)
+            .flat_map(|read| read.writers.iter().copied())
+            .collect();
+        let mut is_new = false;
+        while let Some(txn) = work.pop() {
+            if !counts[txn.index()] {
+                is_new = true;
+                counts[txn.index()] = true;
+                work.extend(observed.reads(txn).map(|(_, _, writer)| writer));
+            }
+        }
+        if !is_new {
+            reads.retain(|read| counts[read.reader.index()]);
+            return reads;
+        }
+    }
+}
+
+/// For each read the last of its possible writers before it in an order; the first after it if
+/// there is none before, and any if none is in the order.
+fn last_before(reads: &[&AmbiguousRead], order: &CommitOrder) -> Choice {
+    let place: rustc_hash::FxHashMap<TxnId, usize> = order
+        .txns
+        .iter()
+        .enumerate()
+        .map(|(place, &txn)| (txn, place))
+        .collect();
+    let choose = |read: &&AmbiguousRead| {
+        let here = place.get(&read.reader).copied().unwrap_or(usize::MAX);
+        let rank = |writer: &&TxnId| match place.get(writer) {
+            Some(&there) if there < here => (0, here - there),
+            Some(&there) => (1, there - here),
+            None => (2, 0),
+        };
+        let writer = read.writers.iter().min_by_key(rank);
+        (read.op, *writer.expect("an ambiguous read has writers"))
+    };
+    reads.iter().map(choose).collect()
+}
+
+/// How many choices there are.
+fn count(reads: &[&AmbiguousRead]) -> u64 {
+    let counts = reads.iter().map(|read| read.writers.len() as u64);
+    counts.fold(1, u64::saturating_mul)
+}
+
+/// Choice number `number`: a writer for each read, the first read varying fastest.
+fn choice(reads: &[&AmbiguousRead], mut number: u64) -> Choice {
+    let choose = |read: &&AmbiguousRead| {
+        let count = read.writers.len() as u64;
+        let writer = read.writers[(number % count) as usize];
+        number /= count;
+        (read.op, writer)
+    };
+    reads.iter().map(choose).collect()
+}
+
+/// A level, asked once a choice.
+struct Cases<'a> {
+    observed: &'a Observed<'a>,
     level: Level,
-    budget: &Budget<'_>,
-) -> Result<Verdict, Limit> {
-    let mut anomalies = Vec::new();
-    for number in 0..choice_count {
-        let (choice, chosen) = choose(observed, number);
-        if let Verdict::Violated(found) = Engine::new(&chosen, budget).verdict(level)? {
+    budget: &'a Budget<'a>,
+}
+
+impl Cases<'_> {
+    /// The order that proves the level with a choice, if there is one.
+    fn holds(&self, choice: &Choice) -> Result<Option<CommitOrder>, Limit> {
+        let chosen = self.observed.with_choice(choice);
+        let order = Engine::new(&chosen, self.budget).commit_order(self.level)?;
+        Ok(order.map(|mut order| {
+            order.reads = self.that_count(choice, &chosen);
+            order
+        }))
+    }
+
+    /// The part of a choice about transactions that count as committed: what others read proves
+    /// nothing.
+    fn that_count(&self, choice: &Choice, chosen: &Observed<'_>) -> Choice {
+        let reads = self.observed.ambiguous.iter();
+        let readers: rustc_hash::FxHashMap<OpId, TxnId> =
+            reads.map(|read| (read.op, read.reader)).collect();
+        let counts = |(op, _): &&(OpId, TxnId)| chosen.taken[readers[op].index()];
+        choice.iter().filter(counts).copied().collect()
+    }
+
+    /// The order that proves a stronger level, unless that takes long.
+    fn by_stronger(&self) -> Result<Option<CommitOrder>, Limit> {
+        for stronger in STRONGER {
+            if !stronger.implies(self.level) {
+                continue;
+            }
+            self.budget.check("stronger levels")?;
+            let asked = AtomicU32::new(0);
+            let probe = || self.budget.patience(&asked);
+            let patient = Budget {
+                probe: &probe,
+                progress: self.budget.progress,
+            };
+            if let Ok(Verdict::Holds(mut order)) =
+                Engine::new(self.observed, &patient).verdict(stronger)
+            {
+                order.snapshots.clear();
+                return Ok(Some(order));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The verdict once no choice that was tried satisfies the level.
+    fn violated(&self, reads: &[&AmbiguousRead], tried_max: u64) -> Result<Verdict, Limit> {
+        let is_certain = |read: &&&AmbiguousRead| self.observed.taken[read.reader.index()];
+        let certain: Vec<&AmbiguousRead> = reads.iter().filter(is_certain).copied().collect();
+        let choice_count = count(&certain);
+        if choice_count > tried_max || self.observed.lacks_writers {
+            let ways = match choice_count {
+                u64::MAX => "too many".to_string(),
+                count => count.to_string(),
+            };
+            return Ok(Verdict::Unknown(format!(
+                "{} reads return values that were written more than once to their keys, which \
+                 leaves {ways} ways to explain them; {} were tried and violate the level",
+                certain.len(),
+                choice_count.min(tried_max)
+            )));
+        }
+        let mut anomalies = Vec::new();
+        for number in 0..choice_count {
+            let choice = choice(&certain, number);
+            let chosen = self.observed.with_choice(&choice);
+            let Verdict::Violated(found) = Engine::new(&chosen, self.budget).verdict(self.level)?
+            else {
+                return Ok(Verdict::Unknown(
+                    "a read that may have been served by an indeterminate transaction, which \
+                     itself read a value written more than once, leaves too many cases to prove a \
+                     violation"
+                        .to_string(),
+                ));
+            };
             anomalies.extend(found.into_iter().take(1).map(|mut anomaly| {
                 anomaly.assuming = choice.clone();
                 anomaly
             }));
         }
+        Ok(Verdict::Violated(anomalies))
     }
-    Ok(Verdict::Violated(anomalies))
-}
-
-/// The history with choice number `number`, and the part of the choice that matters.
-fn choose<'h>(observed: &Observed<'h>, number: u64) -> (Vec<(OpId, TxnId)>, Observed<'h>) {
-    let mut choice = choice(observed, number);
-    let chosen = observed.with_choice(&choice);
-    // What a transaction that does not count as committed read proves nothing.
-    let mut reads = observed.ambiguous.iter();
-    choice.retain(|_| {
-        reads
-            .next()
-            .is_some_and(|read| chosen.taken[read.reader.index()])
-    });
-    (choice, chosen)
-}
-
-/// Choice number `number`: a writer for each ambiguous read, the first read varying fastest.
-fn choice(observed: &Observed<'_>, mut number: u64) -> Vec<(OpId, TxnId)> {
-    let mut pairs = Vec::with_capacity(observed.ambiguous.len());
-    for read in &observed.ambiguous {
-        let count = read.writers.len() as u64;
-        pairs.push((read.op, read.writers[(number % count) as usize]));
-        number /= count;
-    }
-    pairs
 }
 
 impl<'h> Observed<'h> {

@@ -1,10 +1,13 @@
 //! Histories that fuzzing found, also against other checkers: each verdict on them has to pass the certifier.
+use crate::small::Random;
+
 use checker::{Options, check};
 use history::format::{Format, ReadOptions, Source, read};
-use history::{Initial, Level, Verdict};
+use history::{History, Initial, Level, Verdict};
+use std::fmt::Write;
 
-/// The verdicts on a history in JSON lines, certified.
-fn verdicts(lines: &str) -> Vec<Verdict> {
+/// A history in JSON lines.
+fn parse(lines: &str) -> History {
     let text = format!("{{\"isolde\":\"history\",\"version\":1}}\n{lines}");
     let source = Source {
         name: "test",
@@ -14,7 +17,12 @@ fn verdicts(lines: &str) -> Vec<Verdict> {
         format: Some(Format::Isolde),
         ..ReadOptions::default()
     };
-    let history = read(&[source], &options).expect("a good history").history;
+    read(&[source], &options).expect("a good history").history
+}
+
+/// The verdicts on a history in JSON lines, certified.
+fn verdicts(lines: &str) -> Vec<Verdict> {
+    let history = parse(lines);
     let levels: Vec<Level> = Level::all().collect();
     let checked = check(&history, &levels, &Options::default());
     let certified = checked.into_iter().map(|checked| {
@@ -144,4 +152,71 @@ fn an_element_tried_again_after_an_abort_orders_its_neighbours() {
     );
     let is_violated = |verdict: &Verdict| matches!(verdict, Verdict::Violated(_));
     assert!(verdicts.iter().all(is_violated));
+}
+
+/// The verdict on read-committed, certified.
+fn read_committed(lines: &str) -> Verdict {
+    let levels: Vec<Level> = Level::all().collect();
+    let place = levels
+        .iter()
+        .position(|level| *level == Level::ReadCommitted);
+    verdicts(lines).swap_remove(place.expect("a level"))
+}
+
+#[test]
+fn a_writer_of_unknown_outcome_that_nobody_read_leaves_no_cases() {
+    let verdict = read_committed(
+        "{\"session\":0,\"ops\":[[\"r\",1,3],[\"r\",1,0],[\"w\",1,11]]}\n\
+         {\"session\":0,\"ops\":[[\"r\",1,0],[\"w\",1,1],[\"w\",1,3]]}\n\
+         {\"session\":1,\"ops\":[[\"r\",1,3],[\"w\",1,12]]}\n\
+         {\"session\":1,\"ops\":[[\"r\",1,3],[\"w\",1,13],[\"w\",1,3]]}\n\
+         {\"session\":1,\"status\":\"indeterminate\",\"ops\":[[\"r\",1,3],[\"w\",1,14]]}\n",
+    );
+    assert!(matches!(verdict, Verdict::Violated(_)), "{verdict:?}");
+}
+
+#[test]
+fn a_reader_of_unknown_outcome_leaves_no_cases() {
+    let verdict = read_committed(
+        "{\"session\":0,\"status\":\"indeterminate\",\"ops\":[[\"r\",1,0],[\"r\",2,2]]}\n\
+         {\"session\":0,\"ops\":[[\"r\",1,0],[\"w\",1,11],[\"w\",2,3],[\"w\",2,2]]}\n\
+         {\"session\":1,\"ops\":[[\"w\",1,3],[\"r\",2,2]]}\n\
+         {\"session\":2,\"ops\":[[\"w\",2,1],[\"r\",1,3],[\"r\",1,11]]}\n\
+         {\"session\":2,\"ops\":[[\"r\",1,11],[\"w\",2,2]]}\n",
+    );
+    assert!(matches!(verdict, Verdict::Violated(_)), "{verdict:?}");
+}
+
+/// Transactions run one after another, on keys to which the same few values are written again and
+/// again.
+fn serial_with_few_values(txn_count: u64) -> String {
+    let mut random = Random(1);
+    let mut store = [0; 10];
+    let mut lines = String::new();
+    for _ in 0..txn_count {
+        let (read, written) = (random.below(10) as usize, random.below(10) as usize);
+        let (session, value) = (random.below(8), 1 + random.below(4));
+        let seen = store[read];
+        store[written] = value;
+        writeln!(
+            lines,
+            "{{\"session\":{session},\"ops\":[[\"r\",{read},{seen}],[\"w\",{written},{value}]]}}"
+        )
+        .expect("a string");
+    }
+    lines
+}
+
+#[test]
+fn a_weak_level_is_known_to_hold_although_most_reads_have_many_possible_writers() {
+    let history = parse(&serial_with_few_values(400));
+    let weak = Level::WEAK.into_iter();
+    // Two transactions that read the same value and write the key may be a lost update.
+    for level in weak.filter(|level| Level::Prefix.implies(*level)) {
+        let checked = check(&history, &[level], &Options::default()).swap_remove(0);
+        let verdict = &checked.result.verdict;
+        assert!(matches!(verdict, Verdict::Holds(_)), "{level}: {verdict:?}");
+        let certified = history::certify(&history, &Initial::default(), &checked.result);
+        certified.unwrap_or_else(|refusal| panic!("{level}: {}", refusal.reason()));
+    }
 }
