@@ -35,15 +35,14 @@ impl Default for Budget<'_> {
     }
 }
 
-/// How often a question that may stay open asks before it is given up.
-const ASKED_MAX: u32 = 1000;
+/// How often a question about a small history that may stay open asks before it is given up.
+pub(crate) const ASKED_MAX: u32 = 1000;
 
 impl Budget<'_> {
-    /// The probe of a question that may stay open: gives up as this budget does, and after a
-    /// number of times that a small history has no need of. Times, not seconds, so that the answer
-    /// is the same on every machine.
-    pub(crate) fn patience(&self, asked: &AtomicU32) -> Option<String> {
-        if asked.fetch_add(1, Ordering::Relaxed) >= ASKED_MAX {
+    /// The probe of a question that may stay open: gives up as this budget does, and after it was
+    /// asked a number of times. Times, not seconds, so that the answer is the same on every machine.
+    pub(crate) fn patience(&self, asked: &AtomicU32, asked_max: u32) -> Option<String> {
+        if asked.fetch_add(1, Ordering::Relaxed) >= asked_max {
             return Some("too many rounds".to_string());
         }
         (self.probe)()

@@ -1,7 +1,7 @@
 //! Answers levels for one interpretation of a history, keeping what one answer can lend another.
 
 use crate::Budget;
-use crate::budget::Limit;
+use crate::budget::{self, Limit};
 use crate::cycles::{Cycles, Finding};
 use crate::diagnose;
 use crate::explain;
@@ -279,7 +279,7 @@ impl<'a> Engine<'a> {
         };
         (self.budget.progress)("making the evidence smaller");
         let asked = AtomicU32::new(0);
-        let probe = || self.budget.patience(&asked);
+        let probe = || self.budget.patience(&asked, budget::ASKED_MAX);
         let budget = Budget {
             probe: &probe,
             progress: &|_| {},

@@ -28,6 +28,8 @@ const CHOICES_MAX: u64 = 256;
 const CHOICES_MIN: u64 = 4;
 /// So many operations are looked at for all choices together.
 const OPS_MAX: u64 = 1 << 24;
+/// So often a stronger level asks for more time before it is given up.
+const ASKED_MAX: u32 = 500_000;
 /// The levels that are asked in place of a weaker one.
 const STRONGER: [Level; 3] = [
     Level::StrongSessionSerializable,
@@ -181,7 +183,7 @@ impl Cases<'_> {
             }
             self.budget.check("stronger levels")?;
             let asked = AtomicU32::new(0);
-            let probe = || self.budget.patience(&asked);
+            let probe = || self.budget.patience(&asked, ASKED_MAX);
             let patient = Budget {
                 probe: &probe,
                 progress: self.budget.progress,

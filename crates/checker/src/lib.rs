@@ -210,7 +210,7 @@ pub fn shrink(history: &History, result: &LevelResult, options: &Options<'_>) ->
 /// Whether a history is known to violate a level; evidence is not made smaller.
 fn violates(history: &History, level: Level, options: &Options<'_>) -> bool {
     let asked = AtomicU32::new(0);
-    let probe = || options.budget.patience(&asked);
+    let probe = || options.budget.patience(&asked, budget::ASKED_MAX);
     let budget = Budget {
         probe: &probe,
         progress: &|_| {},

@@ -187,15 +187,15 @@ fn a_reader_of_unknown_outcome_leaves_no_cases() {
     assert!(matches!(verdict, Verdict::Violated(_)), "{verdict:?}");
 }
 
-/// Transactions run one after another, on keys to which the same few values are written again and
+/// Transactions run one after another, on keys to which the same values are written again and
 /// again.
-fn serial_with_few_values(txn_count: u64) -> String {
+fn serial_with_values_again(txn_count: u64) -> String {
     let mut random = Random(1);
     let mut store = [0; 10];
     let mut lines = String::new();
     for _ in 0..txn_count {
         let (read, written) = (random.below(10) as usize, random.below(10) as usize);
-        let (session, value) = (random.below(8), 1 + random.below(4));
+        let (session, value) = (random.below(8), 1 + random.below(40));
         let seen = store[read];
         store[written] = value;
         writeln!(
@@ -209,7 +209,7 @@ fn serial_with_few_values(txn_count: u64) -> String {
 
 #[test]
 fn a_weak_level_is_known_to_hold_although_most_reads_have_many_possible_writers() {
-    let history = parse(&serial_with_few_values(400));
+    let history = parse(&serial_with_values_again(400));
     let weak = Level::WEAK.into_iter();
     // Two transactions that read the same value and write the key may be a lost update.
     for level in weak.filter(|level| Level::Prefix.implies(*level)) {
