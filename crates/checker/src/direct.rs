@@ -89,7 +89,7 @@ fn decide_by(
             // Every edge is known and obeyed.
             break;
         }
-        wanted = asking.of_moved(&moved);
+        wanted = asking.of_moved(&moved, &order);
     }
     if !asking.initial.is_empty() {
         return Ok(asking.violated(order));
@@ -118,14 +118,18 @@ impl OpSet {
 /// Which reads are to be asked.
 enum Wanted {
     All,
-    Some(OpSet),
+    Some {
+        ops: OpSet,
+        /// The transactions they belong to.
+        readers: Vec<u32>,
+    },
 }
 
 impl Wanted {
     fn is_empty(&self) -> bool {
         match self {
             Wanted::All => false,
-            Wanted::Some(set) => set.0.iter().all(|&word| word == 0),
+            Wanted::Some { readers, .. } => readers.is_empty(),
         }
     }
 
@@ -133,7 +137,7 @@ impl Wanted {
     fn has(&self, op: usize) -> bool {
         match self {
             Wanted::All => true,
-            Wanted::Some(set) => set.has(op),
+            Wanted::Some { ops, .. } => ops.has(op),
         }
     }
 }
@@ -180,34 +184,43 @@ impl<'a> Asking<'a> {
     /// The reads to be asked first. Those with one version in question are answered right away,
     /// without what else they force.
     fn of_first(&mut self, stale: &[StaleRead]) -> Wanted {
-        let mut wanted = OpSet::none(self.observed.links.len());
+        let mut ops = OpSet::none(self.observed.links.len());
+        let mut readers = Vec::new();
         for read in stale {
             let op_count = self.observed.history.txn(TxnId(read.reader)).op_count as usize;
             if read.between == StaleRead::SEVERAL || op_count > READS_MAX {
-                wanted.insert(read.op as usize);
+                ops.insert(read.op as usize);
+                readers.push(read.reader);
             } else if self.sees_directly(read, read.between) {
                 self.add(read.op, read.reader, read.between);
             }
         }
-        Wanted::Some(wanted)
+        // The reads of a reader are next to each other.
+        readers.dedup();
+        Wanted::Some { ops, readers }
     }
 
     /// The reads of versions of these transactions that were not asked.
-    fn of_moved(&self, moved: &[u32]) -> Wanted {
+    fn of_moved(&self, moved: &[u32], order: &[u32]) -> Wanted {
         let (observed, history) = (self.observed, self.observed.history);
-        let mut wanted = OpSet::none(observed.links.len());
-        let Some(asked) = &self.asked else {
-            return Wanted::Some(wanted);
-        };
+        let mut ops = OpSet::none(observed.links.len());
+        let mut readers = Vec::new();
         let mut has_moved = vec![false; history.txn_count() + 1];
         moved.iter().for_each(|&txn| has_moved[txn as usize] = true);
-        for (op, &link) in observed.links.iter().enumerate() {
-            // Links that are no transactions lie beyond the last, where nothing has moved.
-            if has_moved[(link as usize).min(history.txn_count())] && !asked.has(op) {
-                wanted.insert(op);
+        // Links that are no transactions lie beyond the last, where nothing has moved.
+        let asks = |link: u32| has_moved[(link as usize).min(history.txn_count())];
+        let is_asked = |op: usize| self.asked.as_ref().is_some_and(|asked| asked.has(op));
+        for &reader in order {
+            let range = history.op_range(TxnId(reader));
+            for (op, &link) in range.clone().zip(&observed.links[range]) {
+                if asks(link) && !is_asked(op) {
+                    ops.insert(op);
+                    readers.push(reader);
+                }
             }
         }
-        Wanted::Some(wanted)
+        readers.dedup();
+        Wanted::Some { ops, readers }
     }
 
     /// Whether the reader read from `t2`, before the read in question for read-committed, or `t2`
@@ -232,22 +245,23 @@ impl<'a> Asking<'a> {
         }
     }
 
-    /// Finds what the wanted reads force, readers in this order: what they read from lies close
-    /// together.
+    /// Finds what the wanted reads force, readers in the order at hand: what they read from lies
+    /// close together.
     fn ask(&mut self, wanted: &Wanted, order: &[u32], budget: &Budget<'_>) -> Result<(), Limit> {
         if self.rule == Rule::ReadAtomic {
             self.ask_sessions(wanted);
         }
         let history = self.observed.history;
         let mut mine: Vec<usize> = Vec::new();
-        for (count, &reader) in order.iter().enumerate() {
+        let readers = match wanted {
+            Wanted::All => order,
+            Wanted::Some { readers, .. } => readers,
+        };
+        for (count, &reader) in readers.iter().enumerate() {
             if count % 1024 == 0 {
                 budget.check("stale reads")?;
             }
             let range = history.op_range(TxnId(reader));
-            if !range.clone().any(|op| wanted.has(op)) {
-                continue;
-            }
             if range.len() <= READS_MAX {
                 self.ask_small(reader, wanted);
             } else {
@@ -319,9 +333,9 @@ impl<'a> Asking<'a> {
                 let word_count = self.observed.links.len().div_ceil(64);
                 self.asked = Some(OpSet(vec![u64::MAX; word_count]));
             }
-            (None, Wanted::Some(wanted)) => self.asked = Some(OpSet(wanted.0.clone())),
-            (Some(asked), Wanted::Some(wanted)) => {
-                let words = asked.0.iter_mut().zip(&wanted.0);
+            (None, Wanted::Some { ops, .. }) => self.asked = Some(OpSet(ops.0.clone())),
+            (Some(asked), Wanted::Some { ops, .. }) => {
+                let words = asked.0.iter_mut().zip(&ops.0);
                 words.for_each(|(mine, new)| *mine |= new);
             }
         }

@@ -20,6 +20,9 @@ const LARGE: usize = 64;
 /// Places of the table, as a power of two.
 const TABLE_BITS: u32 = 10;
 
+/// Places of the table of transactions read from.
+const FROM: usize = 128;
+
 /// The keys that transactions write, and one reader's reads.
 pub struct SharedKeys<'a> {
     observed: &'a Observed<'a>,
@@ -28,6 +31,8 @@ pub struct SharedKeys<'a> {
     written: Vec<u32>,
     /// By the hash of a key, the reads of it.
     table: Vec<u64>,
+    /// By the end of its number, the reads from a transaction.
+    from: [u64; FROM],
     /// The reader's external reads.
     ops: Vec<u32>,
     keys: Vec<u32>,
@@ -58,6 +63,7 @@ impl<'a> SharedKeys<'a> {
             starts,
             written,
             table: vec![0; 1 << TABLE_BITS],
+            from: [0; FROM],
             ops: Vec::with_capacity(READS_MAX),
             keys: Vec::with_capacity(READS_MAX),
             links: Vec::with_capacity(READS_MAX),
@@ -68,6 +74,9 @@ impl<'a> SharedKeys<'a> {
     pub fn begin(&mut self, reader: u32, asked: impl Fn(usize) -> bool) -> u64 {
         for &key in &self.keys {
             self.table[hash(key)] = 0;
+        }
+        for &link in &self.links {
+            self.from[link as usize % FROM] = 0;
         }
         self.ops.clear();
         self.keys.clear();
@@ -81,6 +90,7 @@ impl<'a> SharedKeys<'a> {
                 let bit = 1 << self.ops.len();
                 found |= if asked(op) { bit } else { 0 };
                 self.table[hash(key.0)] |= bit;
+                self.from[link as usize % FROM] |= bit;
                 self.ops.push(op as u32);
                 self.keys.push(key.0);
                 self.links.push(link);
@@ -95,10 +105,7 @@ impl<'a> SharedKeys<'a> {
     #[inline]
     pub fn pairs(&self, asked: u64, in_turn: bool, mut visit: impl FnMut(u32, u32, u32)) {
         for (at, &txn) in self.links.iter().enumerate() {
-            let mut own = 0u64;
-            for (other, &link) in self.links.iter().enumerate() {
-                own |= u64::from(link == txn) << other;
-            }
+            let own = self.reads_from(txn);
             let is_first = own & ((1 << at) - 1) == 0;
             let later = if in_turn { u64::MAX << at } else { u64::MAX };
             let wanted = asked & later & !own;
@@ -109,6 +116,19 @@ impl<'a> SharedKeys<'a> {
                 visit(txn, self.ops[read], self.links[read]);
             });
         }
+    }
+
+    /// The reads from a transaction, at least one.
+    #[inline]
+    fn reads_from(&self, txn: u32) -> u64 {
+        let may_be = self.from[txn as usize % FROM];
+        if may_be.is_power_of_two() {
+            return may_be;
+        }
+        let is_from = |&read: &usize| self.links[read] == txn;
+        bits(may_be)
+            .filter(is_from)
+            .fold(0, |all, read| all | 1 << read)
     }
 
     /// Visits the wanted reads whose keys a transaction writes.
