@@ -248,6 +248,11 @@ impl<'a> Asking<'a> {
     /// Finds what the wanted reads force, readers in the order at hand: what they read from lies
     /// close together.
     fn ask(&mut self, wanted: &Wanted, order: &[u32], budget: &Budget<'_>) -> Result<(), Limit> {
+        if matches!(wanted, Wanted::All) {
+            // Room at once, as for stale reads.
+            let room = self.observed.links.len().min(EDGES_BETWEEN);
+            self.edges.reserve(room);
+        }
         if self.rule == Rule::ReadAtomic {
             self.ask_sessions(wanted);
         }

@@ -24,6 +24,7 @@ mod lost_update;
 mod observe;
 mod order;
 mod part;
+mod reach;
 mod repair;
 mod rounds;
 mod rule;

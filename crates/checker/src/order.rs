@@ -174,6 +174,9 @@ impl Last for [u32; 2] {
 /// Up to so many keys have their last two versions kept.
 const TWO_VERSIONS_KEYS_MAX: usize = 1 << 28;
 
+/// For so many stale reads room is made at once at most.
+const ROOM_MAX: usize = 1 << 24;
+
 /// What scheduling found.
 pub struct Schedule {
     /// The transactions in order; all taken ones, unless there is a cycle.
@@ -241,7 +244,10 @@ impl Scheduler<'_> {
         let taken_count = self.observed.taken.iter().filter(|&&taken| taken).count();
         let mut last_writer = vec![L::INITIAL; self.observed.history.keys().limit()];
         let mut order = Vec::with_capacity(taken_count);
-        let mut stale = Vec::new();
+        // Room at once, which costs nothing until it is used: a vector that grows leaves its older
+        // selves behind in the heap.
+        let room = (self.observed.links.len() / 4).min(ROOM_MAX);
+        let mut stale = Vec::with_capacity(room);
         while let Some(session) = self.queue.pop_front() {
             let Some(txn) = self.next_of(session) else {
                 continue;

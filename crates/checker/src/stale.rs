@@ -217,3 +217,67 @@ impl Search<'_, '_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::observe::observe;
+    use crate::order::schedule;
+    use crate::reach::{self, Asked};
+    use crate::rounds::places;
+    use crate::windows::tests::random_history;
+    use history::{Initial, KeyOrder};
+    use std::collections::BTreeSet;
+
+    /// The reads that are contradicted.
+    fn reads(found: &Contradictions) -> BTreeSet<u32> {
+        let forced = found.forced.iter().map(|edge| edge.read);
+        forced
+            .chain(found.initial.iter().map(|(read, _)| read.op))
+            .collect()
+    }
+
+    #[test]
+    fn what_sessions_reach_contradicts_as_clocks_do() {
+        let budget = Budget::default();
+        let mut contradicted = 0;
+        for seed in 0..300 {
+            let history = random_history(seed, 10 + seed % 90);
+            let observed = observe(&history, &Initial::default(), KeyOrder::Free, &budget);
+            let Ok(observed) = observed else { continue };
+            let first = schedule(&observed, &[]);
+            let (order, place) = (&first.order[..], &places(&observed, &first.order)[..]);
+            if !first.complete {
+                continue;
+            }
+            let mut stale_reads = StaleReads::new(&observed, Rule::Causal);
+            let by_clocks = stale_reads.contradictions(order, place, &first.stale, &budget);
+            let writers = stale_reads.writers((order, place), &first.stale);
+            let mut search = Search {
+                observed: &observed,
+                place,
+                writers: &writers,
+                visible: &mut stale_reads.visible,
+                found: Contradictions::default(),
+            };
+            let groups = first.stale.chunk_by(|a, b| a.reader == b.reader);
+            let asked: Vec<Asked<'_>> = groups
+                .map(|stale| {
+                    let first = |read| search.candidates(read).first().copied();
+                    let oldest = stale.iter().filter_map(first);
+                    Asked {
+                        stale,
+                        oldest: oldest.map(|txn| place[txn as usize]).min().unwrap_or(0) as usize,
+                        at: place[stale[0].reader as usize] as usize,
+                    }
+                })
+                .collect();
+            let found = reach::by_sessions(order, &asked, &budget, &mut search);
+            assert!(found.is_ok(), "seed {seed}");
+            let by_clocks = by_clocks.map(|found| reads(&found)).unwrap_or_default();
+            contradicted += by_clocks.len();
+            assert_eq!(reads(&search.found), by_clocks, "seed {seed}");
+        }
+        assert!(contradicted > 300, "{contradicted} reads contradicted");
+    }
+}
