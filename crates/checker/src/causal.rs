@@ -4,8 +4,8 @@
 //! Mostly the versions in question are near the reader, and a walk along the order knows the
 //! ancestors of each transaction among the last few thousand (`ancestors`). For the readers with an
 //! older version in question clocks tell: all rows where they fit, else a walk that keeps few. With
-//! few such readers, or so many sessions that clocks are impossible, the reader's ancestors are
-//! searched back to the oldest version in question.
+//! few such readers the reader's ancestors are searched back to the oldest version in question; with
+//! so many sessions that clocks are impossible, those of all readers of a session together (`reach`).
 //!
 //! Cost: linear, with up to 128 words for each read (near); O(sessions) for each read (clocks); a
 //! search is as long as the order between the oldest version in question and the reader.
@@ -16,6 +16,7 @@ use crate::budget::Limit;
 use crate::clocks::{self, AllRows};
 use crate::observe::Observed;
 use crate::order::StaleRead;
+use crate::reach::{self, Asked};
 use crate::rule::Rule;
 use crate::stale::Search;
 use history::{SessionId, TxnId};
@@ -24,14 +25,6 @@ use history::{SessionId, TxnId};
 pub struct Causality<'a> {
     observed: &'a Observed<'a>,
     rows: Option<AllRows>,
-}
-
-/// A reader with versions in question, and the places of the oldest one and of itself.
-#[derive(Clone, Copy)]
-struct Asked<'s> {
-    stale: &'s [StaleRead],
-    oldest: usize,
-    at: usize,
 }
 
 /// A search is worth so many entries of clock rows; a few are always worth a try. One that finds
@@ -94,8 +87,7 @@ impl<'a> Causality<'a> {
         self.far_readers(order, &far, budget, search)
     }
 
-    /// Answers for few readers, or without clocks, by searches; returns the readers that are left
-    /// to clocks.
+    /// Answers for few readers by searches; returns the readers that are left to clocks.
     fn search_far<'f, 's>(
         &self,
         far: &'f [Asked<'s>],
@@ -104,16 +96,17 @@ impl<'a> Causality<'a> {
     ) -> Result<&'f [Asked<'s>], Limit> {
         let history = self.observed.history;
         let worth = history.txn_count() * history.session_count() / ROW_ENTRIES_A_SEARCH;
-        let limit = match clocks::affordable(self.observed) {
-            false => usize::MAX,
-            true if far.len() <= worth.max(FEW_SEARCHES) => ANCESTORS_MAX,
-            true => return Ok(far),
-        };
+        if far.len() > worth.max(FEW_SEARCHES) {
+            return Ok(far);
+        }
         for (count, asked) in far.iter().enumerate() {
             budget.check("stale reads")?;
             let floor = asked.oldest.checked_sub(1).map(|place| place as u32);
             search.visible.begin(asked.stale[0].reader);
-            if !search.visible.search_ancestors(search.place, floor, limit) {
+            if !search
+                .visible
+                .search_ancestors(search.place, floor, ANCESTORS_MAX)
+            {
                 return Ok(&far[count..]);
             }
             for read in asked.stale {
@@ -141,6 +134,7 @@ impl<'a> Causality<'a> {
                 search.leave_open(&stale);
                 return Ok(());
             }
+            return reach::by_sessions(order, far, budget, search);
         }
         let rest = self.search_far(far, budget, search)?;
         if rest.is_empty() {

@@ -55,27 +55,35 @@ pub struct Predecessors {
 }
 
 impl Predecessors {
-    pub fn new(edges: &[Forced], txn_count: usize) -> Predecessors {
-        if edges.is_empty() {
+    /// From pairs of a transaction and one before it.
+    pub fn new(edges: impl Iterator<Item = (u32, u32)> + Clone, txn_count: usize) -> Predecessors {
+        if edges.clone().next().is_none() {
             return Predecessors {
                 starts: Vec::new(),
                 from: Vec::new(),
             };
         }
         let mut starts = vec![0u32; txn_count + 1];
-        for edge in edges {
-            starts[edge.to as usize + 1] += 1;
+        let mut count = 0;
+        for (to, _) in edges.clone() {
+            starts[to as usize + 1] += 1;
+            count += 1;
         }
         for txn in 0..txn_count {
             starts[txn + 1] += starts[txn];
         }
         let mut next = starts.clone();
-        let mut from = vec![0; edges.len()];
-        for edge in edges {
-            from[next[edge.to as usize] as usize] = edge.from;
-            next[edge.to as usize] += 1;
+        let mut from = vec![0; count];
+        for (to, before) in edges {
+            from[next[to as usize] as usize] = before;
+            next[to as usize] += 1;
         }
         Predecessors { starts, from }
+    }
+
+    /// From forced edges.
+    pub fn of_forced(edges: &[Forced], txn_count: usize) -> Predecessors {
+        Predecessors::new(edges.iter().map(|edge| (edge.to, edge.from)), txn_count)
     }
 
     pub fn of(&self, txn: u32) -> &[u32] {
@@ -166,6 +174,9 @@ impl Last for [u32; 2] {
 /// Up to so many keys have their last two versions kept.
 const TWO_VERSIONS_KEYS_MAX: usize = 1 << 28;
 
+/// For so many stale reads room is made at once at most.
+const ROOM_MAX: usize = 1 << 24;
+
 /// What scheduling found.
 pub struct Schedule {
     /// The transactions in order; all taken ones, unless there is a cycle.
@@ -201,7 +212,7 @@ pub fn schedule(observed: &Observed<'_>, forced: &[Forced]) -> Schedule {
     let txn_count = history.txn_count();
     let mut scheduler = Scheduler {
         observed,
-        extra: Predecessors::new(forced, txn_count),
+        extra: Predecessors::of_forced(forced, txn_count),
         done: observed
             .taken
             .iter()
@@ -233,7 +244,10 @@ impl Scheduler<'_> {
         let taken_count = self.observed.taken.iter().filter(|&&taken| taken).count();
         let mut last_writer = vec![L::INITIAL; self.observed.history.keys().limit()];
         let mut order = Vec::with_capacity(taken_count);
-        let mut stale = Vec::new();
+        // Room at once, which costs nothing until it is used: a vector that grows leaves its older
+        // selves behind in the heap.
+        let room = (self.observed.links.len() / 4).min(ROOM_MAX);
+        let mut stale = Vec::with_capacity(room);
         while let Some(session) = self.queue.pop_front() {
             let Some(txn) = self.next_of(session) else {
                 continue;

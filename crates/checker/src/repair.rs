@@ -13,7 +13,7 @@
 //! depth-first topological sort; cf. dynamic topological orders (Pearce and Kelly).
 
 use crate::observe::{Link, Observed};
-use crate::order::{Forced, Predecessors};
+use crate::order::Predecessors;
 use history::TxnId;
 
 /// What a repair did.
@@ -42,11 +42,11 @@ struct Repair<'a> {
 }
 
 /// Repairs an order of all taken transactions that obeys so ∪ wr and all but the newest edges.
-pub fn repair(observed: &Observed<'_>, order: &[u32], forced: &[Forced]) -> Repaired {
+pub fn repair(observed: &Observed<'_>, order: &[u32], forced: Predecessors) -> Repaired {
     let txn_count = observed.history.txn_count();
     let mut repair = Repair {
         observed,
-        forced: Predecessors::new(forced, txn_count),
+        forced,
         mark: vec![Mark::New; txn_count],
         order: Vec::with_capacity(order.len()),
         moved: Vec::new(),

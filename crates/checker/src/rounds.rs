@@ -9,13 +9,14 @@
 //!
 //! Cost: a few linear rounds on histories of simulated stores (one to six seen). No small bound is proved, so
 //! after a dozen rounds all forced edges are generated at once, as AWDIT and Plume do from the
-//! start (`saturate`). Monotonic reads and writes-follow-reads ask about causality first, which
+//! start (`saturate`). Read-committed and read-atomic ask each read only once (`direct`). Monotonic reads and writes-follow-reads ask about causality first, which
 //! implies them: on their own they cost up to 20 times as much.
 
 use crate::Budget;
 use crate::budget::Limit;
+use crate::direct;
 use crate::observe::{KnownOrder, Observed};
-use crate::order::{Forced, Schedule, StaleRead, schedule};
+use crate::order::{Forced, Predecessors, Schedule, StaleRead, schedule};
 use crate::repair::{Repaired, repair};
 use crate::rule::Rule;
 use crate::saturate;
@@ -78,6 +79,9 @@ pub fn decide(
     if !first.complete {
         return Ok(Decision::Violated(found));
     }
+    if matches!(rule, Rule::ReadCommitted | Rule::ReadAtomic) {
+        return direct::decide(observed, rule, first, budget);
+    }
     // Causality answers sooner than these, and mostly for them.
     if matches!(rule, Rule::MonotonicReads | Rule::WritesFollowReads)
         && let Ok(Decision::Holds(order)) = decide(observed, Rule::Causal, first, budget)
@@ -107,7 +111,8 @@ pub fn decide(
             return Ok(Decision::Holds(order.into_owned()));
         }
         found.forced.extend(more.forced);
-        let Repaired::Order { order: next, moved } = repair(observed, &order, &found.forced) else {
+        let forced = Predecessors::of_forced(&found.forced, observed.history.txn_count());
+        let Repaired::Order { order: next, moved } = repair(observed, &order, forced) else {
             found.order = Some(order.into_owned());
             return Ok(Decision::Violated(found));
         };
@@ -175,7 +180,7 @@ fn all_at_once(
 }
 
 /// The place of each transaction in an order.
-fn places(observed: &Observed<'_>, order: &[u32]) -> Vec<u32> {
+pub fn places(observed: &Observed<'_>, order: &[u32]) -> Vec<u32> {
     let mut place = vec![u32::MAX; observed.history.txn_count()];
     for (at, &txn) in order.iter().enumerate() {
         place[txn as usize] = at as u32;

@@ -2,12 +2,9 @@
 //! that the reader must have seen. Each of them contradicts the order at hand.
 //!
 //! Candidates are the writers of the key between the version read and the reader. Mostly there is
-//! one, which the schedule has noted; otherwise the key's writers are collected by place, or, for
-//! rules that see only what the reader read from, those are looked at instead. `causal` answers for
-//! causality, `sight` for what sessions have read.
-//!
-//! Cost: for read-committed and read-atomic one lookup for each transaction read from that comes
-//! after the version read, the smaller side of the pair.
+//! one, which the schedule has noted; otherwise the key's writers are collected by place. `causal`
+//! answers for causality, `sight` for what sessions have read; `direct` decides read-committed and
+//! read-atomic without this.
 
 use crate::Budget;
 use crate::budget::Limit;
@@ -16,7 +13,6 @@ use crate::observe::{Link, Observed};
 use crate::order::{Forced, StaleRead};
 use crate::rounds::Contradictions;
 use crate::rule::Rule;
-use crate::saturate::DirectEdges;
 use crate::sight;
 use crate::visible::Visible;
 use crate::writers::Writers;
@@ -27,25 +23,15 @@ pub struct StaleReads<'a> {
     observed: &'a Observed<'a>,
     rule: Rule,
     visible: Visible<'a>,
-    direct: DirectEdges<'a>,
     causality: Causality<'a>,
-    /// For read-atomic: the last writer of the key of each operation in its session, before its
-    /// transaction.
-    last_in_session: Vec<u32>,
 }
 
 impl<'a> StaleReads<'a> {
     pub fn new(observed: &'a Observed<'a>, rule: Rule) -> StaleReads<'a> {
-        let last_in_session = match rule {
-            Rule::ReadAtomic => last_writers(observed),
-            _ => Vec::new(),
-        };
         StaleReads {
-            last_in_session,
             observed,
             rule,
             visible: Visible::new(observed, rule),
-            direct: DirectEdges::new(observed, rule),
             causality: Causality::new(observed),
         }
     }
@@ -65,9 +51,6 @@ impl<'a> StaleReads<'a> {
             place,
             writers: &writers,
             visible: &mut self.visible,
-            direct: &mut self.direct,
-            last_in_session: &self.last_in_session,
-            several: Vec::new(),
             found: Contradictions::default(),
         };
         if matches!(self.rule, Rule::MonotonicReads | Rule::WritesFollowReads) {
@@ -105,46 +88,14 @@ impl<'a> StaleReads<'a> {
     }
 }
 
-/// No transaction.
-const NOBODY: u32 = u32::MAX;
-
-/// The last writer of each operation's key in its session, before its transaction.
-fn last_writers(observed: &Observed<'_>) -> Vec<u32> {
-    let history = observed.history;
-    let keys = &history.ops().keys;
-    let mut found = vec![NOBODY; keys.len()];
-    // Of whatever session: earlier ones have smaller numbers than the first of this one.
-    let mut last = vec![NOBODY; history.keys().limit()];
-    for txn in history.txn_ids().filter(|txn| observed.taken[txn.index()]) {
-        let start = history.session_txns(history.session_of(txn)).start;
-        for op in history.op_range(txn) {
-            let t2 = last[keys[op].index()];
-            if t2 != NOBODY && t2 >= start {
-                found[op] = t2;
-            }
-        }
-        for (_, key) in observed.writes(txn) {
-            last[key.index()] = txn.0;
-        }
-    }
-    found
-}
-
 /// The search for forced edges in one round.
 pub struct Search<'s, 'a> {
     pub observed: &'a Observed<'a>,
     pub place: &'s [u32],
     writers: &'s Writers,
     pub visible: &'s mut Visible<'a>,
-    direct: &'s mut DirectEdges<'a>,
-    last_in_session: &'s [u32],
-    /// The reads of the current reader with several versions in question.
-    several: Vec<StaleRead>,
     found: Contradictions,
 }
-
-/// In a transaction up to this size a linear search beats a table.
-const SMALL: usize = 64;
 
 impl Search<'_, '_> {
     /// What sessions have read, for the rules that ask for it.
@@ -178,13 +129,16 @@ impl Search<'_, '_> {
     /// All stale reads of one reader.
     fn reader(&mut self, stale: &[StaleRead]) {
         match self.visible.rule() {
-            Rule::ReadCommitted | Rule::ReadAtomic => self.by_reads(stale),
             Rule::ReadYourWrites | Rule::MonotonicWrites => {
                 self.visible.begin(stale[0].reader);
                 stale.iter().for_each(|&read| self.look_up(read));
             }
-            // Answered by `sight` and `causal`.
-            Rule::MonotonicReads | Rule::WritesFollowReads | Rule::Causal => {}
+            // Answered by `direct`, `sight` and `causal`.
+            Rule::ReadCommitted
+            | Rule::ReadAtomic
+            | Rule::MonotonicReads
+            | Rule::WritesFollowReads
+            | Rule::Causal => {}
         }
     }
 
@@ -247,20 +201,6 @@ impl Search<'_, '_> {
         }
     }
 
-    /// For read-atomic: the last writer of the key in the own session, if it comes after the
-    /// version read.
-    fn session_writer(&mut self, read: StaleRead) {
-        let t2 = self.last_in_session[read.op as usize];
-        if t2 == NOBODY {
-            return;
-        }
-        let oldest = self.place_read(&read);
-        if oldest.is_none_or(|oldest| self.place[t2 as usize] > oldest) {
-            self.visible.turn_to(read.reader);
-            self.add(read, t2);
-        }
-    }
-
     fn look_up_session(&mut self, stale: StaleRead) {
         let history = self.observed.history;
         let session = history.session_txns(history.session_of(TxnId(stale.reader)));
@@ -276,62 +216,68 @@ impl Search<'_, '_> {
             self.add(stale, t2);
         }
     }
+}
 
-    /// Whether the reader read from `t2`, before the read in question for read-committed, or `t2`
-    /// lies before it in its session, for read-atomic.
-    fn sees_directly(&mut self, read: &StaleRead, t2: u32) -> bool {
-        let mut range = self.observed.history.op_range(TxnId(read.reader));
-        if range.len() > SMALL {
-            self.visible.turn_to(read.reader);
-            return self.visible.sees(t2, read.op);
-        }
-        if self.visible.rule() == Rule::ReadCommitted {
-            range.end = read.op as usize;
-            return self.observed.links[range].contains(&t2);
-        }
-        let history = self.observed.history;
-        let same_session = history.session_of(TxnId(t2)) == history.session_of(TxnId(read.reader));
-        (same_session && t2 < read.reader) || self.observed.links[range].contains(&t2)
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::observe::observe;
+    use crate::order::schedule;
+    use crate::reach::{self, Asked};
+    use crate::rounds::places;
+    use crate::windows::tests::random_history;
+    use history::{Initial, KeyOrder};
+    use std::collections::BTreeSet;
+
+    /// The reads that are contradicted.
+    fn reads(found: &Contradictions) -> BTreeSet<u32> {
+        let forced = found.forced.iter().map(|edge| edge.read);
+        forced
+            .chain(found.initial.iter().map(|(read, _)| read.op))
+            .collect()
     }
 
-    /// What the reader read from directly, through the smaller side of each pair of transactions.
-    fn by_reads(&mut self, stale: &[StaleRead]) {
-        self.several.clear();
-        for &read in stale {
-            if read.between == StaleRead::SEVERAL {
-                self.several.push(read);
-            } else if self.sees_directly(&read, read.between) {
-                self.visible.turn_to(read.reader);
-                self.add(read, read.between);
+    #[test]
+    fn what_sessions_reach_contradicts_as_clocks_do() {
+        let budget = Budget::default();
+        let mut contradicted = 0;
+        for seed in 0..300 {
+            let history = random_history(seed, 10 + seed % 90);
+            let observed = observe(&history, &Initial::default(), KeyOrder::Free, &budget);
+            let Ok(observed) = observed else { continue };
+            let first = schedule(&observed, &[]);
+            let (order, place) = (&first.order[..], &places(&observed, &first.order)[..]);
+            if !first.complete {
+                continue;
             }
+            let mut stale_reads = StaleReads::new(&observed, Rule::Causal);
+            let by_clocks = stale_reads.contradictions(order, place, &first.stale, &budget);
+            let writers = stale_reads.writers((order, place), &first.stale);
+            let mut search = Search {
+                observed: &observed,
+                place,
+                writers: &writers,
+                visible: &mut stale_reads.visible,
+                found: Contradictions::default(),
+            };
+            let groups = first.stale.chunk_by(|a, b| a.reader == b.reader);
+            let asked: Vec<Asked<'_>> = groups
+                .map(|stale| {
+                    let first = |read| search.candidates(read).first().copied();
+                    let oldest = stale.iter().filter_map(first);
+                    Asked {
+                        stale,
+                        oldest: oldest.map(|txn| place[txn as usize]).min().unwrap_or(0) as usize,
+                        at: place[stale[0].reader as usize] as usize,
+                    }
+                })
+                .collect();
+            let found = reach::by_sessions(order, &asked, &budget, &mut search);
+            assert!(found.is_ok(), "seed {seed}");
+            let by_clocks = by_clocks.map(|found| reads(&found)).unwrap_or_default();
+            contradicted += by_clocks.len();
+            assert_eq!(reads(&search.found), by_clocks, "seed {seed}");
         }
-        if self.several.is_empty() {
-            return;
-        }
-        let reader = stale[0].reader;
-        if self.visible.rule() == Rule::ReadAtomic {
-            for at in 0..self.several.len() {
-                self.session_writer(self.several[at]);
-            }
-        }
-        let oldest = self.several.iter().map(|read| self.place_read(read)).min();
-        let oldest = oldest.flatten();
-        let place = self.place;
-        let is_after = |t2: u32| oldest.is_none_or(|oldest| place[t2 as usize] > oldest);
-        let links = &self.observed.links[self.observed.history.op_range(TxnId(reader))];
-        if !links.iter().any(|&t2| Link::is_txn(t2) && is_after(t2)) {
-            return;
-        }
-        let ops = self.several.iter().map(|read| read.op as usize);
-        let found = &mut self.found;
-        self.direct
-            .of_reads(TxnId(reader), ops, &is_after, &mut |edge| {
-                if edge.to == Link::INITIAL {
-                    let read = StaleRead::new(edge.read, edge.reader);
-                    found.initial.push((read, edge.from));
-                } else if place[edge.from as usize] > place[edge.to as usize] {
-                    found.forced.push(edge);
-                }
-            });
+        assert!(contradicted > 300, "{contradicted} reads contradicted");
     }
 }

@@ -95,7 +95,7 @@ impl Windows {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use crate::Budget;
     use crate::diagnose::diagnose;
     use crate::observe::observe;
@@ -118,11 +118,11 @@ mod tests {
     }
 
     /// Transactions that mostly read what was written last, and sometimes something older.
-    fn random_history(seed: u64) -> History {
+    pub(crate) fn random_history(seed: u64, txn_count: u64) -> History {
         let mut numbers = Numbers(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
         let mut versions = vec![vec![0u64]; 4];
         let mut lines = Vec::new();
-        for txn in 0..60 {
+        for txn in 0..txn_count {
             let session = numbers.below(4);
             let mut ops = Vec::new();
             let mut written: Vec<u64> = Vec::new();
@@ -173,7 +173,7 @@ mod tests {
     fn windows_hide_no_anomaly() {
         let mut violated = 0;
         for seed in 0..400 {
-            let history = random_history(seed);
+            let history = random_history(seed, 60);
             for rule in [Rule::ReadCommitted, Rule::ReadAtomic, Rule::Causal] {
                 let all = found(&history, rule, false);
                 assert_eq!(found(&history, rule, true), all, "seed {seed}, {rule:?}");

@@ -1,4 +1,5 @@
-//! Joins external reads to the writes whose key and value they returned.
+//! Joins external reads to the writes whose key and value they returned. (Small histories need no
+//! more than one table: `table_join`.)
 //!
 //! Steps: count how many reads and writes fall into each bucket of a hash of (key, value); then,
 //! in a few passes that each take a share of the buckets, scatter them into one buffer ordered by
@@ -10,7 +11,7 @@
 //! operations at 12 bytes each. A single large hash table would miss the cache on every access and
 //! take three times the memory.
 
-use super::{Link, Observed};
+use super::{Link, Observed, table_join};
 use history::{Status, TxnId, ValueCode};
 use std::ops::Range;
 
@@ -21,18 +22,17 @@ const BUCKET_OPS: usize = 16 << 10;
 /// and with too many of them every store would wait for memory.
 const PASS_BUCKETS_MAX: usize = 1024;
 
-/// A second pass halves the buffer, and sixteen leave little of it; a small history is joined in one.
+/// A second pass halves the buffer, and sixteen leave little of it.
 fn pass_count(op_count: usize) -> usize {
     match op_count {
-        0..=0x7_FFFF => 1,
-        0x8_0000..=0x7FF_FFFF => 2,
+        0..=0x7FF_FFFF => 2,
         _ => 16,
     }
 }
 
 /// Marks a write that cannot be linked without a closer look: not final, not committed, or one of
 /// several of its value.
-const SPECIAL: u32 = 1 << 31;
+pub(super) const SPECIAL: u32 = 1 << 31;
 
 #[derive(Clone, Copy, Default)]
 struct Entry {
@@ -48,7 +48,7 @@ pub(super) struct Unsettled {
 }
 
 #[inline]
-fn hash(key: u32, value: u32) -> u64 {
+pub(super) fn hash(key: u32, value: u32) -> u64 {
     let mixed = (u64::from(key) << 32 | u64::from(value)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     (mixed ^ (mixed >> 32)).wrapping_mul(0xD6E8_FEB8_6659_FD93)
 }
@@ -62,10 +62,16 @@ struct Buckets {
 
 /// Links every external read it can and returns the rest.
 pub(super) fn join(observed: &mut Observed<'_>, initial: Option<ValueCode>) -> Unsettled {
+    let mut unsettled = Unsettled { reads: Vec::new() };
+    if observed.history.op_count() <= table_join::OPS_MAX {
+        table_join::join(observed, initial);
+        super::lists::leave_only_empty_initial(observed);
+        add_readers(observed, &mut unsettled);
+        return unsettled;
+    }
     let buckets = count(observed);
     let pass_count = pass_count(observed.history.op_count());
     let per_pass = buckets.sizes.len() / pass_count;
-    let mut unsettled = Unsettled { reads: Vec::new() };
     let mut buffer = Vec::new();
     let mut table = Vec::new();
     for pass in 0..pass_count {
@@ -238,11 +244,15 @@ fn join_bucket(
 fn add_readers(observed: &mut Observed<'_>, unsettled: &mut Unsettled) {
     unsettled.reads.clear();
     for &txn in &observed.file_order {
-        for op in observed.history.op_range(txn) {
-            let link = observed.links[op];
-            if link == Link::PENDING || link == txn.0 {
-                unsettled.reads.push((op as u32, txn));
-            }
+        let range = observed.history.op_range(txn);
+        let links = &observed.links[range.clone()];
+        let is_unsettled = |link: u32| (link == Link::PENDING) | (link == txn.0);
+        if links
+            .iter()
+            .fold(false, |any, &link| any | is_unsettled(link))
+        {
+            let mine = range.zip(links).filter(|&(_, &link)| is_unsettled(link));
+            unsettled.reads.extend(mine.map(|(op, _)| (op as u32, txn)));
         }
     }
     unsettled.reads.sort_unstable_by_key(|&(op, txn)| (txn, op));

@@ -5,11 +5,13 @@
 //! of a key with different values are a *non-repeatable read*. Only the last write to a key is a
 //! version.
 //!
-//! Cost: one lookup an operation in a table of twice the transaction's size, which stays in the
-//! nearest cache for ordinary transactions and is cleared by raising a stamp.
+//! Cost: for each operation whose key may occur again in its transaction, one lookup in a table of
+//! twice their number, which stays in the nearest cache for ordinary transactions and is cleared by
+//! raising a stamp.
 
 use super::{Link, Observed, ReadAnomaly};
-use history::{AnomalyKind, OpId, OpKind, Status, TxnId, ValueCode};
+use history::{AnomalyKind, KeyId, OpId, OpKind, Status, TxnId, ValueCode};
+use std::ops::Range;
 
 const NONE: u32 = u32::MAX;
 
@@ -81,64 +83,151 @@ impl TouchedKeys {
     }
 }
 
+/// Up to so many operations of a transaction are first looked at without a branch.
+const SMALL: usize = 64;
+
+/// Which keys occur twice in a small transaction, by a hash: two sets of bits.
+struct Repeated {
+    once: [u64; Repeated::WORDS],
+    twice: [u64; Repeated::WORDS],
+}
+
+impl Repeated {
+    const WORDS: usize = 16;
+
+    fn place(key: u32) -> (usize, u32) {
+        let bit = key.wrapping_mul(0x9E37_79B1) >> (32 - 10);
+        (bit as usize / 64, bit % 64)
+    }
+
+    fn of(keys: &[KeyId]) -> Repeated {
+        let mut sets = Repeated {
+            once: [0; Repeated::WORDS],
+            twice: [0; Repeated::WORDS],
+        };
+        for key in keys {
+            let (word, bit) = Repeated::place(key.0);
+            sets.twice[word] |= sets.once[word] & (1 << bit);
+            sets.once[word] |= 1 << bit;
+        }
+        sets
+    }
+
+    fn has(&self, key: u32) -> bool {
+        let (word, bit) = Repeated::place(key);
+        self.twice[word] >> bit & 1 == 1
+    }
+}
+
 /// Gives every operation its first link: `PENDING` for external reads, `WRITE` for final writes.
 pub(super) fn classify(observed: &mut Observed<'_>) {
     let mut touched = TouchedKeys::new();
     let mut anomalies = Vec::new();
+    let mut repeated = vec![0; SMALL];
     for at in 0..observed.file_order.len() {
         let txn = observed.file_order[at];
         let row = observed.history.txn(txn);
-        touched.begin(row.op_count as usize);
+        let op_count = row.op_count as usize;
         let reads_count = row.status != Status::Aborted;
-        classify_txn(observed, txn, reads_count, &mut touched, &mut anomalies);
+        if op_count > repeated.len() {
+            repeated.resize(op_count, 0);
+        }
+        let count = classify_alone(observed, txn, reads_count, &mut repeated);
+        if count > 0 {
+            touched.begin(count);
+            let repeated = &repeated[..count];
+            classify_repeated(observed, txn, repeated, &mut touched, &mut anomalies);
+        }
     }
     anomalies.sort_by_key(|anomaly| anomaly.txn);
     observed.read_anomalies.append(&mut anomalies);
 }
 
-fn classify_txn(
+/// The links of operations as if each was the only one of its transaction on its key; enters those
+/// that may not be into `repeated` and returns how many these are.
+fn classify_alone(
     observed: &mut Observed<'_>,
     txn: TxnId,
     reads_count: bool,
+    repeated: &mut [u32],
+) -> usize {
+    let ops = observed.history.ops();
+    let range = observed.history.op_range(txn);
+    let keys = &ops.keys[range.clone()];
+    let columns = ops.kinds[range.clone()]
+        .iter()
+        .zip(&observed.values[range.clone()]);
+    // Which of these an operation is, is a coin toss to the processor.
+    let links = &mut observed.links[range.clone()];
+    for (link, (kind, &value)) in links.iter_mut().zip(columns) {
+        let is_nil = value == ValueCode::NIL;
+        let external = if is_nil { Link::INITIAL } else { Link::PENDING };
+        let is_known = reads_count & (value != ValueCode::UNKNOWN);
+        let read = if is_known { external } else { Link::SKIP };
+        *link = if kind.is_write() { Link::WRITE } else { read };
+    }
+    let may_repeat = (keys.len() <= SMALL).then(|| Repeated::of(keys));
+    let mut count = 0;
+    for (at, key) in keys.iter().enumerate() {
+        repeated[count] = at as u32;
+        count += usize::from(may_repeat.as_ref().is_none_or(|sets| sets.has(key.0)));
+    }
+    count
+}
+
+/// The links of those operations of a transaction that may share their keys.
+fn classify_repeated(
+    observed: &mut Observed<'_>,
+    txn: TxnId,
+    repeated: &[u32],
     touched: &mut TouchedKeys,
     anomalies: &mut Vec<ReadAnomaly>,
 ) {
     let ops = observed.history.ops();
-    let values = &observed.values;
-    for op in observed.history.op_range(txn) {
-        let key = ops.keys[op].0;
-        let kind = ops.kinds[op];
-        if kind.is_write() {
-            let seen = touched.get(key);
+    let range = observed.history.op_range(txn);
+    let (kinds, keys) = (&ops.kinds[range.clone()], &ops.keys[range.clone()]);
+    let values = &observed.values[range.clone()];
+    let links = &mut observed.links[range.clone()];
+    let mut wrong = Vec::new();
+    for &place in repeated {
+        let at = place as usize;
+        if links[at] == Link::SKIP {
+            continue;
+        }
+        let seen = touched.get(keys[at].0);
+        if kinds[at].is_write() {
             if seen.write != NONE {
-                observed.links[seen.write as usize] = Link::SKIP;
+                links[seen.write as usize] = Link::SKIP;
             }
-            seen.write = op as u32;
-            observed.links[op] = Link::WRITE;
+            seen.write = place;
             continue;
         }
-        if !reads_count || values[op] == ValueCode::UNKNOWN {
-            continue;
-        }
-        let seen = touched.get(key);
-        if seen.write != NONE && kind != OpKind::ReadList {
-            if values[seen.write as usize] != values[op] {
-                anomalies.push(not_my_write(observed, txn, op, seen.write as usize));
+        let value = values[at];
+        if seen.write != NONE && kinds[at] != OpKind::ReadList {
+            if values[seen.write as usize] != value {
+                wrong.push((at, seen.write as usize));
             }
+            links[at] = Link::SKIP;
             continue;
         }
         if seen.read == NONE {
-            seen.read = op as u32;
-        } else if values[seen.read as usize] != values[op] {
+            seen.read = place;
+        } else if values[seen.read as usize] != value {
             anomalies.push(ReadAnomaly {
                 kind: AnomalyKind::NonRepeatableRead,
                 txn,
-                ops: vec![OpId(seen.read), OpId(op as u32)],
+                ops: vec![op_id(&range, seen.read as usize), op_id(&range, at)],
             });
         }
-        let is_nil = values[op] == ValueCode::NIL;
-        observed.links[op] = if is_nil { Link::INITIAL } else { Link::PENDING };
     }
+    for (read, last) in wrong {
+        let (read, last) = (range.start + read, range.start + last);
+        anomalies.push(not_my_write(observed, txn, read, last));
+    }
+}
+
+fn op_id(range: &Range<usize>, at: usize) -> OpId {
+    OpId((range.start + at) as u32)
 }
 
 /// A read that did not return its own transaction's last write: was it an earlier one of its own?

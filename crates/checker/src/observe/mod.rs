@@ -19,6 +19,7 @@ mod list_order;
 mod lists;
 mod local;
 mod settle;
+mod table_join;
 
 use crate::Budget;
 use crate::budget::Limit;

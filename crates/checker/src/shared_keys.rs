@@ -1,0 +1,170 @@
+//! Which of a reader's keys another transaction writes, for one small reader after another.
+//!
+//! Steps: once, the keys that each transaction writes are copied next to each other. For a reader,
+//! each of its reads is a bit of a word; a table in the nearest cache has, by a hash of keys, the
+//! bits of the reads. The union over the keys of another transaction tells without a branch which
+//! reads may have one of them, mostly none. Of a transaction that writes much, the keys are sorted,
+//! and each read is searched in them instead: always the smaller side of the pair.
+//!
+//! Cost: a word of cache for each key looked up; 4 bytes a write and a transaction.
+
+use crate::observe::{Link, Observed};
+use history::TxnId;
+
+/// The most operations of a reader.
+pub const READS_MAX: usize = 64;
+
+/// Transactions that write more keys than this have them sorted.
+const LARGE: usize = 64;
+
+/// Places of the table, as a power of two.
+const TABLE_BITS: u32 = 10;
+
+/// Places of the table of transactions read from.
+const FROM: usize = 128;
+
+/// The keys that transactions write, and one reader's reads.
+pub struct SharedKeys<'a> {
+    observed: &'a Observed<'a>,
+    /// By transaction, where its keys begin.
+    starts: Vec<u32>,
+    written: Vec<u32>,
+    /// By the hash of a key, the reads of it.
+    table: Vec<u64>,
+    /// By the end of its number, the reads from a transaction.
+    from: [u64; FROM],
+    /// The reader's external reads.
+    ops: Vec<u32>,
+    keys: Vec<u32>,
+    links: Vec<u32>,
+}
+
+#[inline]
+fn hash(key: u32) -> usize {
+    (key.wrapping_mul(0x9E37_79B1) >> (32 - TABLE_BITS)) as usize
+}
+
+impl<'a> SharedKeys<'a> {
+    pub fn new(observed: &'a Observed<'a>) -> SharedKeys<'a> {
+        let history = observed.history;
+        let mut starts = Vec::with_capacity(history.txn_count() + 1);
+        let mut written: Vec<u32> = Vec::with_capacity(observed.links.len() / 2);
+        for txn in history.txn_ids() {
+            let start = written.len();
+            starts.push(start as u32);
+            written.extend(observed.writes(txn).map(|(_, key)| key.0));
+            if written.len() - start > LARGE {
+                written[start..].sort_unstable();
+            }
+        }
+        starts.push(written.len() as u32);
+        SharedKeys {
+            observed,
+            starts,
+            written,
+            table: vec![0; 1 << TABLE_BITS],
+            from: [0; FROM],
+            ops: Vec::with_capacity(READS_MAX),
+            keys: Vec::with_capacity(READS_MAX),
+            links: Vec::with_capacity(READS_MAX),
+        }
+    }
+
+    /// Turns to a reader of at most [`READS_MAX`] operations; returns which of its reads are asked.
+    pub fn begin(&mut self, reader: u32, asked: impl Fn(usize) -> bool) -> u64 {
+        for &key in &self.keys {
+            self.table[hash(key)] = 0;
+        }
+        for &link in &self.links {
+            self.from[link as usize % FROM] = 0;
+        }
+        self.ops.clear();
+        self.keys.clear();
+        self.links.clear();
+        let (observed, history) = (self.observed, self.observed.history);
+        let range = history.op_range(TxnId(reader));
+        let keys = &history.ops().keys[range.clone()];
+        let mut found = 0u64;
+        for ((op, &link), key) in range.clone().zip(&observed.links[range]).zip(keys) {
+            if Link::is_txn(link) | (link == Link::INITIAL) {
+                let bit = 1 << self.ops.len();
+                found |= if asked(op) { bit } else { 0 };
+                self.table[hash(key.0)] |= bit;
+                self.from[link as usize % FROM] |= bit;
+                self.ops.push(op as u32);
+                self.keys.push(key.0);
+                self.links.push(link);
+            }
+        }
+        found
+    }
+
+    /// Visits each transaction that the reader read from together with the reads among these whose
+    /// keys it writes, other than those that it answered: the transaction, the read and what that
+    /// one returned. Only reads behind the first from the transaction, if `in_turn`.
+    #[inline]
+    pub fn pairs(&self, asked: u64, in_turn: bool, mut visit: impl FnMut(u32, u32, u32)) {
+        for (at, &txn) in self.links.iter().enumerate() {
+            let own = self.reads_from(txn);
+            let is_first = own & ((1 << at) - 1) == 0;
+            let later = if in_turn { u64::MAX << at } else { u64::MAX };
+            let wanted = asked & later & !own;
+            if (txn == Link::INITIAL) | !is_first | (wanted == 0) {
+                continue;
+            }
+            self.shared(txn, wanted, |read| {
+                visit(txn, self.ops[read], self.links[read]);
+            });
+        }
+    }
+
+    /// The reads from a transaction, at least one.
+    #[inline]
+    fn reads_from(&self, txn: u32) -> u64 {
+        let may_be = self.from[txn as usize % FROM];
+        if may_be.is_power_of_two() {
+            return may_be;
+        }
+        let is_from = |&read: &usize| self.links[read] == txn;
+        bits(may_be)
+            .filter(is_from)
+            .fold(0, |all, read| all | 1 << read)
+    }
+
+    /// Visits the wanted reads whose keys a transaction writes.
+    #[inline]
+    fn shared(&self, txn: u32, wanted: u64, mut visit: impl FnMut(usize)) {
+        let range = self.starts[txn as usize] as usize..self.starts[txn as usize + 1] as usize;
+        let written = &self.written[range];
+        if written.len() > LARGE {
+            for read in bits(wanted) {
+                if written.binary_search(&self.keys[read]).is_ok() {
+                    visit(read);
+                }
+            }
+            return;
+        }
+        let may_be = written
+            .iter()
+            .fold(0, |all, &key| all | self.table[hash(key)]);
+        if may_be & wanted == 0 {
+            return;
+        }
+        for &key in written {
+            for read in bits(self.table[hash(key)] & wanted) {
+                if self.keys[read] == key {
+                    visit(read);
+                }
+            }
+        }
+    }
+}
+
+/// The places of the bits of a word.
+fn bits(mut word: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let place = (word != 0).then_some(word.trailing_zeros() as usize);
+        word &= word.wrapping_sub(1);
+        place
+    })
+}
