@@ -202,17 +202,8 @@ fn open(name: &str) -> Result<Vec<(String, Bytes)>, Failure> {
             .map_err(|error| Failure::with("standard input", error))?;
         files.push((name.to_string(), Bytes::Owned(bytes)));
     } else if path.is_dir() {
-        let entries = std::fs::read_dir(path).map_err(|error| Failure::with(name, error))?;
-        for entry in entries {
-            let path = entry.map_err(|error| Failure::with(name, error))?.path();
-            if path.is_file() {
-                let file = path
-                    .file_name()
-                    .unwrap_or_default()
-                    .to_string_lossy()
-                    .into_owned();
-                files.push((file, map(&path)?));
-            }
+        for (file, path) in files_of(path).map_err(|error| Failure::with(name, error))? {
+            files.push((file, map(&path)?));
         }
         if files.is_empty() {
             let problem = "there is no file in this directory\n  hint: a directory is read as \
@@ -229,6 +220,27 @@ fn open(name: &str) -> Result<Vec<(String, Bytes)>, Failure> {
         if let Some(plain) = plain.map_err(|error| Failure::with(name, error))? {
             *bytes = Bytes::Owned(plain);
         }
+    }
+    Ok(files)
+}
+
+/// The files of a directory by name; where some are Cobra's logs, only those, since drivers leave
+/// notes of their own beside them.
+fn files_of(directory: &Path) -> std::io::Result<Vec<(String, PathBuf)>> {
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(directory)? {
+        let entry = entry?;
+        if entry.path().is_file() {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            files.push((name, entry.path()));
+        }
+    }
+    let is_log = |(name, _): &(String, PathBuf)| {
+        let number = name.strip_prefix('T').and_then(|n| n.strip_suffix(".log"));
+        number.is_some_and(|number| number.parse::<u64>().is_ok())
+    };
+    if files.iter().any(is_log) {
+        files.retain(is_log);
     }
     Ok(files)
 }

@@ -118,6 +118,7 @@ pub struct Observed<'h> {
     pub taken: Vec<bool>,
     /// Those of transactions that do not count as committed are among them.
     pub read_anomalies: Vec<ReadAnomaly>,
+    /// By operation.
     pub ambiguous: Vec<AmbiguousRead>,
     /// Whether some of them have more possible writers than are listed.
     pub lacks_writers: bool,
@@ -205,6 +206,25 @@ impl<'h> Observed<'h> {
                     }
                 }
             }
+        }
+    }
+
+    /// The same history and interpretation with other links.
+    pub fn with_links(&self, links: Vec<u32>, ambiguous: Vec<AmbiguousRead>) -> Observed<'h> {
+        Observed {
+            history: self.history,
+            file_order: self.file_order.clone(),
+            values: Cow::Owned(Vec::new()),
+            links,
+            taken: self.taken.clone(),
+            read_anomalies: self.read_anomalies.clone(),
+            ambiguous,
+            lacks_writers: self.lacks_writers,
+            known: self.known.clone(),
+            circles: Vec::new(),
+            keys: self.keys,
+            undecidable: None,
+            unprovable: None,
         }
     }
 

@@ -50,6 +50,7 @@ pub(super) fn settle(observed: &mut Observed<'_>, unsettled: Unsettled) {
         let writes = &versions[&(key, value)];
         settle_read(observed, OpId(op), reader, writes, &mut writer_count);
     }
+    observed.ambiguous.sort_unstable_by_key(|read| read.op);
 }
 
 fn versions_in_question(observed: &Observed<'_>, unsettled: &Unsettled) -> Versions {

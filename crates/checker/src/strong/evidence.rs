@@ -56,7 +56,7 @@ impl Writer<'_> {
     fn step(&mut self, from: u32, to: u32, why: CycleWhy) {
         let (from, to) = (TxnId(from), TxnId(to));
         match why {
-            CycleWhy::Known(Why::Own | Why::Choice(_)) => {}
+            CycleWhy::Known(Why::Own | Why::Implied | Why::Choice(_)) => {}
             CycleWhy::Known(Why::Session) => self.plain(from, to, EdgeKind::So),
             CycleWhy::Known(Why::Time) => self.plain(from, to, EdgeKind::Rt),
             CycleWhy::Known(Why::Read(read)) => self.read(from, to, read, None),

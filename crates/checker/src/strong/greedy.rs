@@ -124,7 +124,7 @@ pub fn repair(
 /// Rounds of repair that bring nothing better before it is given up; fewer where reads have several
 /// possible writers, which the solver is better at.
 const PATIENCE: usize = 40;
-const PATIENCE_AMBIGUOUS: usize = 8;
+const PATIENCE_AMBIGUOUS: usize = 20;
 
 /// Puts a conflict right. Where other choices stand in the way, those that stood in the way least
 /// often so far are taken back.

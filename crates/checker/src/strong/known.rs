@@ -25,6 +25,8 @@ pub enum Why {
     ListOrder(u32),
     /// A read of the first of two versions, and the place of their order in `Observed::known`.
     ListRead(u32, u32),
+    /// It follows from the rest; there is no more to say, so no evidence has such a step.
+    Implied,
     /// A choice; an index into the edges of the order.
     Choice(u32),
 }
@@ -38,6 +40,44 @@ pub struct Known<'a> {
     next: Vec<u32>,
     previous: Vec<u32>,
     lists: Lists,
+    /// Edges that follow from the others, by their ends and by their starts.
+    implied_before: Edges,
+    implied_after: Edges,
+}
+
+/// Edges by one of their ends.
+#[derive(Default)]
+pub struct Edges {
+    starts: Vec<u32>,
+    others: Vec<u32>,
+}
+
+impl Edges {
+    /// The pairs by their second halves.
+    pub fn new(pairs: impl Iterator<Item = (u32, u32)> + Clone, count: usize) -> Edges {
+        let mut starts = vec![0u32; count + 1];
+        for (_, to) in pairs.clone() {
+            starts[to as usize + 1] += 1;
+        }
+        for event in 0..count {
+            starts[event + 1] += starts[event];
+        }
+        let mut next = starts.clone();
+        let mut others = vec![0; starts[count] as usize];
+        for (from, to) in pairs {
+            others[next[to as usize] as usize] = from;
+            next[to as usize] += 1;
+        }
+        Edges { starts, others }
+    }
+
+    #[inline]
+    fn of(&self, event: u32) -> &[u32] {
+        match self.starts.get(event as usize..event as usize + 2) {
+            Some(range) => &self.others[range[0] as usize..range[1] as usize],
+            None => &[],
+        }
+    }
 }
 
 /// The edges of known version orders, both ways round.
@@ -62,7 +102,16 @@ impl<'a> Known<'a> {
             next,
             previous,
             lists,
+            implied_before: Edges::default(),
+            implied_after: Edges::default(),
         }
+    }
+
+    /// Takes these edges between events as known, in place of others that were added this way.
+    pub fn imply(&mut self, edges: &[(u32, u32)]) {
+        let reversed = edges.iter().map(|&(from, to)| (to, from));
+        self.implied_before = Edges::new(edges.iter().copied(), self.events());
+        self.implied_after = Edges::new(reversed, self.events());
     }
 
     /// How many events there are; those of the line of completions come last.
@@ -115,6 +164,9 @@ impl<'a> Known<'a> {
         for &(_, to, why) in Lists::of(&self.lists.out, event) {
             call(to, why);
         }
+        for &to in self.implied_after.of(event) {
+            call(to, Why::Implied);
+        }
     }
 
     /// Calls with every known predecessor of an event.
@@ -151,6 +203,9 @@ impl<'a> Known<'a> {
         }
         for &(_, from, why) in Lists::of(&self.lists.into, event) {
             call(from, why);
+        }
+        for &from in self.implied_before.of(event) {
+            call(from, Why::Implied);
         }
     }
 

@@ -29,6 +29,8 @@ mod guess;
 mod known;
 mod parallel;
 mod refutation;
+mod resolve;
+mod saturated;
 mod search;
 pub mod shape;
 mod solver;
@@ -141,6 +143,26 @@ pub fn decide(
     budget: &Budget<'_>,
 ) -> Result<(Decision, Effort), Limit> {
     let shape = Shape::of(level).expect("a strong level has a shape");
+    if strategy.prune
+        && let Some(resolution) = resolve::resolve(observed, budget)?
+    {
+        let (decision, effort) = decide_as_observed(&resolution.observed, shape, strategy, budget)?;
+        if let Decision::Holds(mut order) = decision {
+            order.reads.extend(resolution.reads);
+            order.reads.sort_unstable_by_key(|&(read, _)| read);
+            return Ok((Decision::Holds(order), effort));
+        }
+    }
+    decide_as_observed(observed, shape, strategy, budget)
+}
+
+/// Decides with no possible writer ruled out beforehand.
+fn decide_as_observed(
+    observed: &Observed<'_>,
+    shape: Shape,
+    strategy: Strategy,
+    budget: &Budget<'_>,
+) -> Result<(Decision, Effort), Limit> {
     let mut effort = Effort::default();
     let started = Instant::now();
     let timeline = Timeline::new(observed).filter(|_| shape.real_time);
@@ -165,7 +187,18 @@ pub fn decide(
         }
     };
     effort.guess_seconds = started.elapsed().as_secs_f64();
-    events.extend(optional_events(observed, shape));
+    let optional = optional_events(observed, shape);
+    if strategy.prune && optional.is_empty() && is_worth_saturating(observed, effort.conflicts) {
+        let known_twice = Known::new(observed, shape, known.timeline.clone());
+        let saturation = saturated::saturated(known_twice, &events, budget)?;
+        if let Some((known, events)) = saturation
+            && let (Decision::Holds(order), effort) =
+                search(&known, events, strategy, budget, effort)?
+        {
+            return Ok((Decision::Holds(order), effort));
+        }
+    }
+    events.extend(optional);
     if shape.parallel && events.len() > known.counted_events() {
         return Err(Limit(
             "a read that may have been served by an indeterminate transaction leaves too many \
@@ -173,14 +206,30 @@ pub fn decide(
                 .to_string(),
         ));
     }
-    let theory = Theory::new(Topological::new(&known, events));
-    let (theory, likely) = match prepare(&known, theory, strategy, budget, &mut effort)? {
+    search(&known, events, strategy, budget, effort)
+}
+
+/// Whether so many conflicts are left that finding out first what follows costs less.
+fn is_worth_saturating(observed: &Observed<'_>, conflicts: usize) -> bool {
+    conflicts > observed.history.txn_count() / 5
+}
+
+/// Goes on from an order that agrees with everything known: prunes, repairs, solves.
+fn search(
+    known: &Known<'_>,
+    events: Vec<u32>,
+    strategy: Strategy,
+    budget: &Budget<'_>,
+    mut effort: Effort,
+) -> Result<(Decision, Effort), Limit> {
+    let theory = Theory::new(Topological::new(known, events));
+    let (theory, likely) = match prepare(known, theory, strategy, budget, &mut effort)? {
         Ok(prepared) => prepared,
-        Err(refutation) => return Ok((violated(&known, &refutation), effort)),
+        Err(refutation) => return Ok((violated(known, &refutation), effort)),
     };
     (budget.progress)("solving");
     let started = Instant::now();
-    let decision = Search::new(&known, theory, &likely, budget, &mut effort).run();
+    let decision = Search::new(known, theory, &likely, budget, &mut effort).run();
     effort.solve_seconds = started.elapsed().as_secs_f64();
     Ok((decision?, effort))
 }

@@ -298,7 +298,6 @@ impl<'s, 'a, 'b> Search<'s, 'a, 'b> {
     fn add_writers(&mut self, ambiguous: u32) -> bool {
         let observed = self.known.observed;
         let read = &observed.ambiguous[ambiguous as usize];
-        let shape = self.known.shape;
         let mut clause = Vec::new();
         if !observed.taken[read.reader.index()] {
             clause.push(-self.taken(read.reader.0));
@@ -308,9 +307,7 @@ impl<'s, 'a, 'b> Search<'s, 'a, 'b> {
                 read: read.op.0,
                 writer: writer.0,
             });
-            let (writer_end, start) = (shape.commit(writer.0), shape.start(read.reader.0));
-            let likely =
-                observed.taken[writer.index()] && self.theory.order.is_before(writer_end, start);
+            let likely = self.theory.is_last_before(read.op.0, writer.0);
             self.solver.add_choice(literal, likely);
             clause.push(literal);
             if !observed.taken[writer.index()] {

@@ -160,18 +160,32 @@ impl<'a> Theory<'a> {
     /// What every choice would be by the order of events at the moment.
     pub fn likely(&self) -> Vec<i8> {
         let shape = self.order.known.shape;
+        let sign = |is_likely: bool| if is_likely { 1 } else { -1 };
         let value = |choice: &Choice| match *choice {
             Choice::Older { first, second, .. } => {
                 let (first, second) = (shape.commit(first), shape.commit(second));
-                if self.order.is_before(first, second) {
-                    1
-                } else {
-                    -1
-                }
+                sign(self.order.is_before(first, second))
             }
-            _ => -1,
+            Choice::From { read, writer } => sign(self.is_last_before(read, writer)),
+            Choice::Taken { .. } => -1,
         };
         self.choices.iter().map(value).collect()
+    }
+
+    /// Whether a transaction that counts is, of the possible writers of a read, the last before it.
+    pub fn is_last_before(&self, read: u32, writer: u32) -> bool {
+        let observed = self.observed();
+        let shape = self.order.known.shape;
+        let place = observed
+            .ambiguous
+            .binary_search_by_key(&read, |other| other.op.0);
+        let Ok(place) = place else { return false };
+        let ambiguous = &observed.ambiguous[place];
+        let start = shape.start(ambiguous.reader.0);
+        let distance = |txn: u32| self.order.distance(shape.commit(txn), start);
+        let counting = ambiguous.writers.iter().map(|txn| txn.0);
+        let counting = counting.filter(|&txn| observed.taken[txn as usize]);
+        counting.min_by_key(|&txn| distance(txn)) == Some(writer)
     }
 
     /// Begins a level of choices.

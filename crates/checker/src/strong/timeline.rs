@@ -7,6 +7,7 @@ use crate::observe::Observed;
 use history::{Interval, Status, TxnId};
 
 /// The taken transactions that completed, by time.
+#[derive(Clone)]
 pub struct Timeline {
     completions: Vec<u32>,
     /// By transaction, how many completions precede its start.

@@ -12,6 +12,7 @@
 use super::known::{Known, Why};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
+use std::ops::RangeInclusive;
 
 /// An edge that a choice implies.
 #[derive(Clone, Copy, Debug)]
@@ -54,6 +55,9 @@ pub struct Topological<'a> {
     /// By event, in which search it was seen, and the step that led to it.
     seen: Vec<u32>,
     parent: Vec<(u32, Why)>,
+    /// The same for searches against the edges.
+    seen_back: Vec<u32>,
+    parent_back: Vec<(u32, Why)>,
     search: u32,
     /// Events looked at since the beginning.
     pub visits: u64,
@@ -76,6 +80,8 @@ impl<'a> Topological<'a> {
             into: FxHashMap::default(),
             seen: vec![0; known.events()],
             parent: vec![(0, Why::Own); known.events()],
+            seen_back: vec![0; known.events()],
+            parent_back: vec![(0, Why::Own); known.events()],
             search: 0,
             visits: 0,
         }
@@ -140,12 +146,97 @@ impl<'a> Topological<'a> {
         if self.is_before(edge.from, edge.to) {
             return None;
         }
-        self.reach(edge.to, edge.from, true);
-        (self.seen[edge.from as usize] == self.search).then(|| {
-            let mut cycle = self.path(edge.to, edge.from);
-            cycle.push((edge.from, edge.to, Why::Choice(self.edges.len() as u32)));
-            cycle
-        })
+        let closing = (edge.from, edge.to, Why::Choice(self.edges.len() as u32));
+        if edge.from == edge.to {
+            return Some(vec![closing]);
+        }
+        let mut cycle = self.path_between(edge.to, edge.from)?;
+        cycle.push(closing);
+        Some(cycle)
+    }
+
+    /// A path from one event to another, searched from both sides: where there is none, the side
+    /// with fewer events says so.
+    fn path_between(&mut self, from: u32, goal: u32) -> Option<Vec<Step>> {
+        self.search += 1;
+        let stretch = self.place[from as usize]..=self.place[goal as usize];
+        self.seen[from as usize] = self.search;
+        self.seen_back[goal as usize] = self.search;
+        let mut forward = VecDeque::from([from]);
+        let mut backward = VecDeque::from([goal]);
+        loop {
+            let event = forward.pop_front()?;
+            let mut met = self.spread(event, &stretch, true, &mut forward);
+            if met.is_none() {
+                let event = backward.pop_front()?;
+                met = self.spread(event, &stretch, false, &mut backward);
+            }
+            if let Some(middle) = met {
+                let mut steps = self.path(from, middle);
+                let mut event = middle;
+                while event != goal {
+                    let (next, why) = self.parent_back[event as usize];
+                    steps.push((event, next, why));
+                    event = next;
+                }
+                return Some(steps);
+            }
+        }
+    }
+
+    /// One step of a search from one side; returns an event that the other side has seen.
+    fn spread(
+        &mut self,
+        event: u32,
+        stretch: &RangeInclusive<u32>,
+        is_forward: bool,
+        queue: &mut VecDeque<u32>,
+    ) -> Option<u32> {
+        self.visits += 1;
+        let mut met = None;
+        let Topological {
+            known,
+            place,
+            seen,
+            parent,
+            seen_back,
+            parent_back,
+            search,
+            out,
+            into,
+            edges,
+            is_dead,
+            ..
+        } = self;
+        let (seen, parent, others) = if is_forward {
+            (seen, parent, &*seen_back)
+        } else {
+            (seen_back, parent_back, &*seen)
+        };
+        let mut visit = |next: u32, why: Why| {
+            let is_new = seen[next as usize] != *search;
+            if is_new && stretch.contains(&place[next as usize]) {
+                seen[next as usize] = *search;
+                parent[next as usize] = (event, why);
+                queue.push_back(next);
+                if others[next as usize] == *search && met.is_none() {
+                    met = Some(next);
+                }
+            }
+        };
+        let standing = |id: &&u32| !is_dead[**id as usize];
+        if is_forward {
+            known.successors(event, &mut visit);
+            for &id in out.get(&event).into_iter().flatten().filter(standing) {
+                visit(edges[id as usize].to, Why::Choice(id));
+            }
+        } else {
+            known.predecessors(event, &mut visit);
+            for &id in into.get(&event).into_iter().flatten().filter(standing) {
+                visit(edges[id as usize].from, Why::Choice(id));
+            }
+        }
+        met
     }
 
     fn make_room(&mut self, edge: ChosenEdge, id: u32) -> Result<(), Vec<Step>> {

@@ -120,3 +120,82 @@ fn each_read(observed: &Observed<'_>, mut call: impl FnMut(u32, u32, u32)) {
         }
     }
 }
+
+/// By key, its writers and the reads of its versions.
+pub struct Versions {
+    writer_starts: Vec<u32>,
+    writers: Vec<u32>,
+    read_starts: Vec<u32>,
+    /// Reader and writer; [`Link::INITIAL`] for the initial version.
+    reads: Vec<(u32, u32)>,
+}
+
+impl Versions {
+    pub fn new(observed: &Observed<'_>) -> Versions {
+        let key_limit = observed.history.keys().limit();
+        let (mut writes, mut reads) = (Vec::new(), Vec::new());
+        for txn in observed.history.txn_ids() {
+            if !observed.taken[txn.index()] {
+                continue;
+            }
+            for op in observed.history.op_range(txn) {
+                let (link, key) = (observed.links[op], observed.history.ops().keys[op].0);
+                if link == Link::WRITE {
+                    writes.push((key, txn.0));
+                } else if Link::is_txn(link) || link == Link::INITIAL {
+                    reads.push((key, (txn.0, link)));
+                }
+            }
+        }
+        let (writer_starts, writers) = grouped(&writes, key_limit);
+        let (read_starts, reads) = grouped(&reads, key_limit);
+        Versions {
+            writer_starts,
+            writers,
+            read_starts,
+            reads,
+        }
+    }
+
+    pub fn keys(&self) -> std::ops::Range<u32> {
+        0..self.writer_starts.len() as u32 - 1
+    }
+
+    pub fn writers(&self, key: u32) -> &[u32] {
+        let at = |key: u32| self.writer_starts[key as usize] as usize;
+        &self.writers[at(key)..at(key + 1)]
+    }
+
+    /// Reader and writer of each read.
+    pub fn reads(&self, key: u32) -> &[(u32, u32)] {
+        let at = |key: u32| self.read_starts[key as usize] as usize;
+        &self.reads[at(key)..at(key + 1)]
+    }
+
+    /// How many pairs there are of a writer and a reader or another writer of the same key.
+    pub fn pairs(&self) -> usize {
+        let of_key = |key: u32| {
+            let writers = self.writers(key).len();
+            writers.saturating_mul(writers + self.reads(key).len())
+        };
+        self.keys().map(of_key).fold(0, usize::saturating_add)
+    }
+}
+
+/// The second halves of pairs by the first, and where those of each begin.
+fn grouped<T: Copy + Default>(pairs: &[(u32, T)], limit: usize) -> (Vec<u32>, Vec<T>) {
+    let mut starts = vec![0u32; limit + 1];
+    for &(key, _) in pairs {
+        starts[key as usize + 1] += 1;
+    }
+    for key in 0..limit {
+        starts[key + 1] += starts[key];
+    }
+    let mut next = starts.clone();
+    let mut grouped = vec![T::default(); pairs.len()];
+    for &(key, item) in pairs {
+        grouped[next[key as usize] as usize] = item;
+        next[key as usize] += 1;
+    }
+    (starts, grouped)
+}

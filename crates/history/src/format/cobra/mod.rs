@@ -5,7 +5,9 @@
 //! write id; the recorded value (a hash) decides nothing and is not kept. A write id that means
 //! another write than that of its first writer (used again, or named together with a transaction
 //! that did not write it), or that is 0, which elsewhere is an initial value, becomes the text
-//! `write-id@txn`, so that a read still means exactly the write it names. Keys are taken as unsigned.
+//! `write-id@txn`, so that a read still means exactly the write it names. Logs whose writes are not
+//! named (VeriStrong's, with values written twice) have one write id for all; there the recorded
+//! value is the value, as the text `value@`. Keys are taken as unsigned.
 
 mod write;
 
@@ -20,13 +22,29 @@ use crate::{Builder, Op, OpKind, Status, Value, ValueCode};
 const INITIAL: u64 = 0xbebe_ebee;
 /// Names the value of a row that does not exist.
 const ABSENT: u64 = 0xdead_beef;
+/// In place of a write id: the write has no name, and the recorded value tells which it may be.
+const UNNAMED: u64 = 0xabdd_efee;
 
 enum Record {
     Start(u64),
-    Write { id: u64, key: u64 },
-    Read { txn: u64, id: u64, key: u64 },
+    Write {
+        key: u64,
+        written: Written,
+    },
+    Read {
+        key: u64,
+        txn: u64,
+        written: Written,
+    },
     Commit(u64),
     Abort(u64),
+}
+
+/// What a record says of a write.
+#[derive(Clone, Copy)]
+struct Written {
+    id: u64,
+    value: u64,
 }
 
 /// Reads a history from the logs of its sessions.
@@ -97,8 +115,8 @@ impl Writers {
                 if let Record::Start(id) = record {
                     txn = id;
                 }
-                if let Record::Write { id, .. } = record
-                    && writers.ids.enter(id) as usize == writers.txns.len()
+                if let Record::Write { written, .. } = record
+                    && writers.ids.enter(written.id) as usize == writers.txns.len()
                 {
                     writers.txns.push(txn);
                 }
@@ -139,13 +157,13 @@ impl Reader {
                     }
                     open = Some((id, self.builder.ops.len()));
                 }
-                Record::Write { id, key } => {
+                Record::Write { key, written } => {
                     let (txn, _) = open.ok_or_else(outside)?;
-                    self.push(OpKind::Write, key, txn, id);
+                    self.push(OpKind::Write, key, txn, written);
                 }
-                Record::Read { txn, id, key } => {
+                Record::Read { key, txn, written } => {
                     open.ok_or_else(outside)?;
-                    self.push(OpKind::Read, key, txn, id);
+                    self.push(OpKind::Read, key, txn, written);
                 }
                 Record::Commit(id) | Record::Abort(id) => {
                     let (txn, start) = open.take().ok_or_else(outside)?;
@@ -176,10 +194,13 @@ impl Reader {
         Ok(())
     }
 
-    fn push(&mut self, kind: OpKind, key: u64, txn: u64, id: u64) {
+    fn push(&mut self, kind: OpKind, key: u64, txn: u64, Written { id, value }: Written) {
         let initial = kind == OpKind::Read && (id == INITIAL || id == ABSENT);
         let value = if initial {
             ValueCode::NIL
+        } else if id == UNNAMED {
+            let name = format!("{value}@");
+            self.builder.value(&Value::from(name.as_str()))
         } else if id != 0 && self.writers.is_first(txn, id) {
             self.builder.values.code_of_unsigned(id)
         } else {
@@ -217,19 +238,25 @@ fn next(bytes: &[u8], at: &mut usize) -> Result<Option<Record>, FormatError> {
             .fold(0, |sum, &byte| sum << 8 | u64::from(byte));
     }
     *at += 1 + 8 * field_count;
-    let [first, second, third, _] = numbers;
+    let [first, second, third, fourth] = numbers;
     Ok(Some(match letter {
         b'S' => Record::Start(first),
         b'C' => Record::Commit(first),
         b'A' => Record::Abort(first),
         b'W' => Record::Write {
-            id: first,
             key: second,
+            written: Written {
+                id: first,
+                value: third,
+            },
         },
         _ => Record::Read {
-            txn: first,
-            id: second,
             key: third,
+            txn: first,
+            written: Written {
+                id: second,
+                value: fourth,
+            },
         },
     }))
 }

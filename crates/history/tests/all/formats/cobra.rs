@@ -112,6 +112,31 @@ fn a_read_means_the_write_it_names() {
     assert_eq!(history.session_label(history::SessionId(0)), 0);
 }
 
+/// VeriStrong's logs of values written twice have one id for all writes.
+#[test]
+fn writes_without_a_name_are_told_by_their_values() {
+    const UNNAMED: u64 = 0xabdd_efee;
+    let bytes = [
+        record(b'S', &[1]),
+        record(b'W', &[UNNAMED, 5, 9]),
+        record(b'C', &[1]),
+        record(b'S', &[2]),
+        record(b'W', &[UNNAMED, 5, 9]),
+        record(b'W', &[9, 5, 0]),
+        record(b'C', &[2]),
+        record(b'S', &[3]),
+        record(b'R', &[UNNAMED, UNNAMED, 5, 9]),
+        record(b'R', &[0xbebe_ebee, 0xbebe_ebee, 6, 9]),
+        record(b'C', &[3]),
+    ]
+    .concat();
+    let history = load(&bytes, Some(Format::Cobra), 1).expect("good").history;
+    let values: Vec<String> = (0..5)
+        .map(|op| history.value(history.ops().values[op]).to_string())
+        .collect();
+    assert_eq!(values, ["9@", "9@", "9", "9@", "nil"]);
+}
+
 #[test]
 fn a_write_id_of_zero_is_no_initial_value() {
     let bytes = [

@@ -1,0 +1,100 @@
+//! Histories of a few hundred transactions that were really run one after another, too large for
+//! the definition but known to hold: with many sessions, and with few values for each key.
+use crate::small::{Random, show};
+
+use checker::{Options, check};
+use history::{Builder, History, Initial, Level, Op, OpKind, Status, Value, Verdict};
+
+struct Run {
+    sessions: u64,
+    txns: u64,
+    keys: u64,
+    /// How many different values a key can have; 0 for a new one at every write.
+    values: u64,
+}
+
+/// Transactions of five operations that each see all before them.
+fn serial_run(run: &Run, seed: u64) -> History {
+    let mut random = Random(seed);
+    let mut builder = Builder::new();
+    let sessions: Vec<_> = (0..run.sessions)
+        .map(|label| builder.session(label as i64))
+        .collect();
+    let mut last: Vec<Option<u64>> = vec![None; run.keys as usize];
+    let mut plans: Vec<Vec<Vec<Op>>> = vec![Vec::new(); run.sessions as usize];
+    for txn in 0..run.txns {
+        let mut ops: Vec<Op> = Vec::new();
+        for op in 0..5 {
+            let number = random.below(run.keys);
+            let key = builder.key(&Value::from(number));
+            if ops.iter().any(|other| other.key == key) {
+                continue;
+            }
+            let (kind, value) = if random.chance(50) {
+                let written = match run.values {
+                    0 => 5 * txn + op + 1,
+                    values => 1 + random.below(values),
+                };
+                last[number as usize] = Some(written);
+                (OpKind::Write, Some(written))
+            } else {
+                (OpKind::Read, last[number as usize])
+            };
+            let value = builder.value(&value.map_or(Value::Nil, Value::from));
+            ops.push(Op { kind, key, value });
+        }
+        plans[random.below(run.sessions) as usize].push(ops);
+    }
+    let mut label = 0;
+    for (session, txns) in sessions.into_iter().zip(plans) {
+        for ops in txns {
+            label += 1;
+            let pushed = builder.push_txn(session, label, Status::Committed, None, &ops);
+            pushed.expect("few enough");
+        }
+    }
+    builder.finish()
+}
+
+/// Every strong level holds, with evidence.
+fn all_hold(run: &Run, seeds: std::ops::Range<u64>) {
+    let levels: Vec<Level> = Level::all()
+        .filter(|level| !Level::WEAK.contains(level))
+        .collect();
+    for seed in seeds {
+        let history = serial_run(run, seed);
+        for level in &levels {
+            for answer in check(&history, &[*level], &Options::default()) {
+                let verdict = &answer.result.verdict;
+                let holds = matches!(verdict, Verdict::Holds(_));
+                assert!(holds, "seed {seed}, {level}: {}", show(&history));
+                let refusal = history::certify(&history, &Initial::default(), &answer.result);
+                assert_eq!(refusal, Ok(()), "seed {seed}, {level}");
+            }
+        }
+    }
+}
+
+#[test]
+fn serial_runs_of_many_sessions_hold() {
+    let run = Run {
+        sessions: 100,
+        txns: 300,
+        keys: 60,
+        values: 0,
+    };
+    all_hold(&run, 0..4);
+}
+
+#[test]
+fn serial_runs_with_few_values_hold() {
+    for (sessions, keys, values) in [(8, 100, 6), (8, 150, 4), (30, 150, 6)] {
+        let run = Run {
+            sessions,
+            txns: 200,
+            keys,
+            values,
+        };
+        all_hold(&run, 10..12);
+    }
+}
