@@ -92,7 +92,7 @@ impl Clocks {
     fn new(observed: &Observed<'_>, forced: &[Forced], order: &[u32]) -> Clocks {
         let history = observed.history;
         let width = history.session_count();
-        let before = Predecessors::new(forced, history.txn_count());
+        let before = Predecessors::of_forced(forced, history.txn_count());
         let mut rows = vec![0u32; width * history.txn_count()];
         let mut latest: Vec<u32> = vec![u32::MAX; width];
         let mut row = vec![0u32; width];
