@@ -5,13 +5,19 @@
 //!
 //! 1. *guess* an order by running the transactions again (`guess`), and look what is wrong with it
 //!    (`conflicts`): nothing, and the order is the proof;
-//! 2. take the best of that guess, one by estimated time (`estimate`) and one by the clock, *prune*
-//!    the pairs of versions that are wrong and of which only one order closes no cycle, and *repair*
-//!    the others one by one (`greedy`);
+//! 2. take the best of that guess, one by estimated time (`estimate`), one by the clock and one by
+//!    the database's version numbers (`hints`), *prune* the pairs of versions that are wrong and of
+//!    which only one order closes no cycle, and *repair* the others one by one (`greedy`);
 //! 3. make a choice of each pair that is still wrong (`theory`), and *solve*: a CDCL solver chooses,
 //!    an order of events is kept under its choices (`topological`), a cycle is a clause; look at the
 //!    order that comes out, and go on with what is wrong with it (`search`);
 //! 4. if no choice is left, the cycles found are the evidence (`refutation`, `evidence`).
+//!
+//! Two things come before that, where they pay, and only to find an order: where reads have several
+//! possible writers, those are ruled out that what happens before what leaves no room for
+//! (`resolve`); and where the best guess is far off, the orders that follow are added until none is
+//! new (`saturated`). If no order comes of it, the history is decided without them, so that all
+//! evidence is made of what was observed.
 //!
 //! Cost: linear where the guess is right; else each conflict costs a search between its two events,
 //! which is longer where more sessions ran side by side. The question is NP-complete (Papadimitriou
@@ -26,6 +32,7 @@ mod estimate;
 mod evidence;
 mod greedy;
 mod guess;
+mod hints;
 mod known;
 mod parallel;
 mod refutation;
@@ -290,6 +297,9 @@ fn better_guess(
     }
     if strategy.guess && observed.history.has_intervals() {
         guesses.push(by_clock(observed, shape));
+    }
+    if strategy.guess && !shape.parallel {
+        guesses.extend(hints::by_versions(known, &guesses[0]));
     }
     let mut best: Option<(usize, Vec<u32>)> = None;
     for guess in guesses {

@@ -11,6 +11,15 @@ struct Run {
     keys: u64,
     /// How many different values a key can have; 0 for a new one at every write.
     values: u64,
+    numbers: Numbers,
+}
+
+/// The numbers of versions that the database is said to have given.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Numbers {
+    None,
+    Right,
+    Wrong,
 }
 
 /// Transactions of five operations that each see all before them.
@@ -21,13 +30,13 @@ fn serial_run(run: &Run, seed: u64) -> History {
         .map(|label| builder.session(label as i64))
         .collect();
     let mut last: Vec<Option<u64>> = vec![None; run.keys as usize];
-    let mut plans: Vec<Vec<Vec<Op>>> = vec![Vec::new(); run.sessions as usize];
+    let mut plans: Vec<Vec<Vec<(Op, u64)>>> = vec![Vec::new(); run.sessions as usize];
     for txn in 0..run.txns {
-        let mut ops: Vec<Op> = Vec::new();
+        let mut ops: Vec<(Op, u64)> = Vec::new();
         for op in 0..5 {
             let number = random.below(run.keys);
             let key = builder.key(&Value::from(number));
-            if ops.iter().any(|other| other.key == key) {
+            if ops.iter().any(|(other, _)| other.key == key) {
                 continue;
             }
             let (kind, value) = if random.chance(50) {
@@ -41,7 +50,11 @@ fn serial_run(run: &Run, seed: u64) -> History {
                 (OpKind::Read, last[number as usize])
             };
             let value = builder.value(&value.map_or(Value::Nil, Value::from));
-            ops.push(Op { kind, key, value });
+            let number = match run.numbers {
+                Numbers::Wrong => random.below(50),
+                _ => txn,
+            };
+            ops.push((Op { kind, key, value }, number));
         }
         plans[random.below(run.sessions) as usize].push(ops);
     }
@@ -49,8 +62,15 @@ fn serial_run(run: &Run, seed: u64) -> History {
     for (session, txns) in sessions.into_iter().zip(plans) {
         for ops in txns {
             label += 1;
-            let pushed = builder.push_txn(session, label, Status::Committed, None, &ops);
-            pushed.expect("few enough");
+            let start = builder.ops.len();
+            for (op, number) in ops {
+                builder.ops.push(op);
+                if op.kind == OpKind::Write && run.numbers != Numbers::None {
+                    builder.record_version(number);
+                }
+            }
+            let ended = builder.end_txn(session, label, Status::Committed, None, start);
+            ended.expect("few enough");
         }
     }
     builder.finish()
@@ -82,8 +102,32 @@ fn serial_runs_of_many_sessions_hold() {
         txns: 300,
         keys: 60,
         values: 0,
+        numbers: Numbers::None,
     };
     all_hold(&run, 0..4);
+}
+
+/// The numbers help, and wrong ones do no harm.
+#[test]
+fn serial_runs_with_version_numbers_hold() {
+    for numbers in [Numbers::Right, Numbers::Wrong] {
+        let run = Run {
+            sessions: 100,
+            txns: 300,
+            keys: 60,
+            values: 0,
+            numbers,
+        };
+        all_hold(&run, 20..22);
+        if numbers == Numbers::Right {
+            let level = Level::StrongSessionSnapshotIsolation;
+            let answers = check(&serial_run(&run, 20), &[level], &Options::default());
+            let mut stages = answers[0].stages.iter();
+            let guess = stages.find(|stage| stage.name == "guess");
+            let guess = guess.expect("an order was guessed");
+            assert_eq!(guess.counts, [("conflicts", 0)]);
+        }
+    }
 }
 
 #[test]
@@ -94,6 +138,7 @@ fn serial_runs_with_few_values_hold() {
             txns: 200,
             keys,
             values,
+            numbers: Numbers::None,
         };
         all_hold(&run, 10..12);
     }

@@ -144,6 +144,21 @@ fn indeterminate_transactions_agree_with_the_definition() {
     );
 }
 
+/// Numbers of versions, some of them wrong, that nobody was told to believe.
+#[test]
+fn version_numbers_change_no_verdict() {
+    agree(
+        &Shape {
+            recorded: 80,
+            sessions: 4,
+            keys: 3,
+            txns: 6,
+            ..Shape::default()
+        },
+        seeds(1_300_000, 1500),
+    );
+}
+
 #[test]
 fn read_modify_writes_agree_with_the_definition() {
     agree(
