@@ -228,12 +228,12 @@ fn violates(history: &History, level: Level, options: &Options<'_>) -> bool {
     let Ok(observed) = observe::observe(history, &options.initial, options.keys, &budget) else {
         return false;
     };
+    if observed.undecidable.is_some() {
+        return false;
+    }
     let mut engine = engine::Engine::new(&observed, &budget);
-    observed.undecidable.is_none()
-        && matches!(
-            interpret::verdict(&observed, &mut engine, level, &budget),
-            Ok(Verdict::Violated(_))
-        )
+    let verdict = interpret::verdict(&observed, &mut engine, level, &budget);
+    matches!(verdict, Ok(Verdict::Violated(_)))
 }
 
 fn all_unknown(levels: &[Level], reason: &str, started: Instant) -> Vec<Checked> {

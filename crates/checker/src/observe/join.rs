@@ -135,13 +135,14 @@ fn scatter(
     buffer.resize(total + 1, Entry::default());
     let history = observed.history;
     let ops = history.ops();
-    for &txn in &observed.file_order {
-        let special = if history.status(txn) == Status::Committed {
+    for placed in &observed.file_order {
+        let txn = placed.txn;
+        let special = if observed.statuses[txn.index()] == Status::Committed {
             0
         } else {
             SPECIAL
         };
-        let span = history.op_range(txn);
+        let span = placed.ops();
         let columns = ops.kinds[span.clone()]
             .iter()
             .zip(&ops.keys[span.clone()])
@@ -237,8 +238,9 @@ fn join_bucket(
 /// look too. The same scan finds the transaction of every unsettled read.
 fn add_readers(observed: &mut Observed<'_>, unsettled: &mut Unsettled) {
     unsettled.reads.clear();
-    for &txn in &observed.file_order {
-        for op in observed.history.op_range(txn) {
+    for placed in &observed.file_order {
+        let txn = placed.txn;
+        for op in placed.ops() {
             let link = observed.links[op];
             if link == Link::PENDING || link == txn.0 {
                 unsettled.reads.push((op as u32, txn));

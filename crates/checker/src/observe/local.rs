@@ -8,7 +8,7 @@
 //! Cost: one lookup an operation in a table of twice the transaction's size, which stays in the
 //! nearest cache for ordinary transactions and is cleared by raising a stamp.
 
-use super::{Link, Observed, ReadAnomaly};
+use super::{Link, Observed, Placed, ReadAnomaly};
 use history::{AnomalyKind, OpId, OpKind, Status, TxnId, ValueCode};
 
 const NONE: u32 = u32::MAX;
@@ -86,11 +86,9 @@ pub(super) fn classify(observed: &mut Observed<'_>) {
     let mut touched = TouchedKeys::new();
     let mut anomalies = Vec::new();
     for at in 0..observed.file_order.len() {
-        let txn = observed.file_order[at];
-        let row = observed.history.txn(txn);
-        touched.begin(row.op_count as usize);
-        let reads_count = row.status != Status::Aborted;
-        classify_txn(observed, txn, reads_count, &mut touched, &mut anomalies);
+        let placed = observed.file_order[at];
+        touched.begin(placed.ops().len());
+        classify_txn(observed, placed, &mut touched, &mut anomalies);
     }
     anomalies.sort_by_key(|anomaly| anomaly.txn);
     observed.read_anomalies.append(&mut anomalies);
@@ -98,14 +96,15 @@ pub(super) fn classify(observed: &mut Observed<'_>) {
 
 fn classify_txn(
     observed: &mut Observed<'_>,
-    txn: TxnId,
-    reads_count: bool,
+    placed: Placed,
     touched: &mut TouchedKeys,
     anomalies: &mut Vec<ReadAnomaly>,
 ) {
     let ops = observed.history.ops();
     let values = &observed.values;
-    for op in observed.history.op_range(txn) {
+    let txn = placed.txn;
+    let reads_count = observed.statuses[txn.index()] != Status::Aborted;
+    for op in placed.ops() {
         let key = ops.keys[op].0;
         let kind = ops.kinds[op];
         if kind.is_write() {

@@ -82,12 +82,21 @@ pub struct Effort {
     pub solve_seconds: f64,
 }
 
-/// The first guess at an order, if nothing is wrong with it.
+/// The first guess at an order.
+pub struct FirstGuess {
+    /// The order it proves the level by, if nothing is wrong with it.
+    pub order: Option<CommitOrder>,
+    /// The events as guessed.
+    pub events: Vec<u32>,
+    pub effort: Effort,
+}
+
+/// Guesses an order, and looks whether anything is wrong with it.
 pub fn guess_order(
     observed: &Observed<'_>,
     level: Level,
     budget: &Budget<'_>,
-) -> Result<(Option<CommitOrder>, Effort), Limit> {
+) -> Result<FirstGuess, Limit> {
     let shape = Shape::of(level).expect("a strong level has a shape");
     let started = Instant::now();
     (budget.progress)("guessing an order");
@@ -105,7 +114,11 @@ pub fn guess_order(
         }
     }
     effort.guess_seconds = started.elapsed().as_secs_f64();
-    Ok((order, effort))
+    Ok(FirstGuess {
+        order,
+        events: first.events,
+        effort,
+    })
 }
 
 /// Which shortcuts to take on the way to a verdict on a strong level. The verdict does not depend on
@@ -133,10 +146,11 @@ impl Default for Strategy {
     }
 }
 
-/// Decides a strong level.
+/// Decides a strong level, beginning with the first guess if there is one.
 pub fn decide(
     observed: &Observed<'_>,
     level: Level,
+    guessed: Option<FirstGuess>,
     strategy: Strategy,
     budget: &Budget<'_>,
 ) -> Result<(Decision, Effort), Limit> {
@@ -144,10 +158,13 @@ pub fn decide(
     let mut effort = Effort::default();
     let started = Instant::now();
     let timeline = Timeline::new(observed).filter(|_| shape.real_time);
-    let first = if strategy.guess {
-        guess::guess(observed, shape, timeline.as_ref(), budget)?.events
-    } else {
-        Vec::new()
+    let guess_seconds = guessed
+        .as_ref()
+        .map_or(0.0, |first| first.effort.guess_seconds);
+    let first = match guessed {
+        Some(first) => first.events,
+        None if strategy.guess => guess::guess(observed, shape, timeline.as_ref(), budget)?.events,
+        None => Vec::new(),
     };
     budget.check("guess")?;
     let known = Known::new(observed, shape, timeline);
@@ -164,7 +181,7 @@ pub fn decide(
             return Ok((violated(&known, &refutation), effort));
         }
     };
-    effort.guess_seconds = started.elapsed().as_secs_f64();
+    effort.guess_seconds = guess_seconds + started.elapsed().as_secs_f64();
     events.extend(optional_events(observed, shape));
     if shape.parallel && events.len() > known.counted_events() {
         return Err(Limit(
