@@ -7,6 +7,7 @@ mod elements;
 mod explanations;
 mod fuzzed;
 mod key_order;
+mod linearizable;
 mod shape;
 mod shapes;
 mod shrink;
