@@ -288,7 +288,7 @@ pub struct ElleCliArgs {
     #[arg(value_name = "FILE")]
     pub files: Vec<String>,
     /// What the history is of: list-append, rw-register, bank, set, set-full, counter, comments,
-    /// long-fork or cas-register
+    /// long-fork, cas-register, mutex or sequential
     #[arg(short, long)]
     pub model: Option<String>,
     /// The input format, edn or json (or one of Isolde's); found out from the content if not given

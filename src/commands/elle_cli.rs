@@ -7,7 +7,8 @@
 
 use crate::args::ElleCliArgs;
 use crate::commands::check::check_history;
-use crate::commands::elle_models::{Question, jepsen_test, questions};
+use crate::commands::elle_calls;
+use crate::commands::elle_models::{Question, jepsen_test, questions, stand_ins};
 use crate::exit::Failure;
 use crate::input::{self, LoadError};
 use crate::limits::Limits;
@@ -37,6 +38,9 @@ pub fn run(arguments: Vec<String>) -> ExitCode {
         Err(problem) => return told(&format!("{problem}\n"), true),
     };
     note_ignored(&args);
+    for note in stand_ins(&args.consistency_models) {
+        output::note(&note);
+    }
     let mut is_any_invalid = false;
     for file in &args.files {
         match judge(&args, model, &questions, file) {
@@ -78,6 +82,9 @@ fn judge(
 ) -> Result<Option<bool>, Failure> {
     if model == "bank" {
         return judge_bank(args, file);
+    }
+    if elle_calls::is_of_calls(model) {
+        return elle_calls::judge(args, model, file);
     }
     let limits = Limits::new(None, None);
     let progress = Progress::start();

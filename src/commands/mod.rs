@@ -4,6 +4,7 @@ pub mod certify;
 pub mod check;
 pub mod collect;
 pub mod convert;
+mod elle_calls;
 pub mod elle_cli;
 pub mod elle_models;
 pub mod explain;

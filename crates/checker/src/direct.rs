@@ -373,8 +373,8 @@ impl<'a> Asking<'a> {
         self.edges.sort_unstable_by_key(|edge| edge.read);
         let mut visible = Visible::new(observed, self.rule);
         let mut rest = &self.edges[..];
-        for &reader in &observed.file_order {
-            let range = history.op_range(reader);
+        for placed in &observed.file_order {
+            let (reader, range) = (placed.txn, placed.ops());
             let count = rest.partition_point(|edge| (edge.read as usize) < range.end);
             let (mine, others) = rest.split_at(count);
             rest = others;

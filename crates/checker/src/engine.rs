@@ -185,12 +185,14 @@ impl<'a> Engine<'a> {
         {
             return Ok(verdict);
         }
+        let mut guessed = None;
         if self.strategy.guess && read_anomalies(self.observed, Rule::Causal).is_empty() {
-            let (order, effort) = strong::guess_order(self.observed, level, self.budget)?;
-            if let Some(order) = order {
-                self.stages.extend(stage::of_effort(&effort));
+            let mut first = strong::guess_order(self.observed, level, self.budget)?;
+            if let Some(order) = first.order.take() {
+                self.stages.extend(stage::of_effort(&first.effort));
                 return Ok(Verdict::Holds(order));
             }
+            guessed = Some(first);
         }
         let started = Instant::now();
         let by_weak = self.violated_by_weak(level);
@@ -198,7 +200,8 @@ impl<'a> Engine<'a> {
         if let Some(anomalies) = by_weak? {
             return Ok(Verdict::Violated(anomalies));
         }
-        let (decision, effort) = strong::decide(self.observed, level, self.strategy, self.budget)?;
+        let (decision, effort) =
+            strong::decide(self.observed, level, guessed, self.strategy, self.budget)?;
         self.stages.extend(stage::of_effort(&effort));
         Ok(match decision {
             strong::Decision::Holds(order) => Verdict::Holds(order),
@@ -288,7 +291,7 @@ impl<'a> Engine<'a> {
         let decide = |part: &History| -> Option<Anomaly> {
             asked.store(0, Ordering::Relaxed);
             let observed = observe(part, initial, keys, &budget).ok()?;
-            match strong::decide(&observed, level, self.strategy, &budget)
+            match strong::decide(&observed, level, None, self.strategy, &budget)
                 .ok()?
                 .0
             {

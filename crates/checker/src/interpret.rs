@@ -247,6 +247,7 @@ impl<'h> Observed<'h> {
         let mut chosen = Observed {
             history: self.history,
             file_order: self.file_order.clone(),
+            statuses: self.statuses.clone(),
             values: Cow::Owned(Vec::new()),
             links,
             taken: Vec::new(),

@@ -11,8 +11,8 @@
 //!   most the sum of those begun, and not failed, when it ended.
 //!
 //! Cost: linear and a sort; set-full looks at every element for every read. Source: the checkers of
-//! Jepsen, and the comments checker of its CockroachDB test. Where we differ: order is that of the
-//! recorded times, not of lines; things at the same time are taken as concurrent.
+//! Jepsen, and the comments checker of its CockroachDB test. Where we differ: where lines have no
+//! ascending indices, order is that of the recorded times, and things at one time are concurrent.
 
 use history::{History, Interval, OpKind, Status, TxnId, Value, ValueCode};
 use std::collections::{HashMap, HashSet};

@@ -19,6 +19,7 @@ mod explain;
 mod graph;
 mod interpret;
 mod jepsen_tests;
+mod linearizable;
 mod long_fork;
 mod lost_update;
 mod observe;
@@ -44,6 +45,7 @@ mod writers;
 pub use bank::{BankError, BankOptions, check_bank};
 pub use budget::{Budget, Limit};
 pub use jepsen_tests::{JepsenTest, check_jepsen_test};
+pub use linearizable::{CONFIGURATIONS_MAX, Linearizability, check_linearizable};
 pub use long_fork::find_long_fork;
 pub use part::Part;
 pub use stage::Stage;
@@ -231,12 +233,12 @@ fn violates(history: &History, level: Level, options: &Options<'_>) -> bool {
     let Ok(observed) = observe::observe(history, &options.initial, options.keys, &budget) else {
         return false;
     };
+    if observed.undecidable.is_some() {
+        return false;
+    }
     let mut engine = engine::Engine::new(&observed, &budget);
-    observed.undecidable.is_none()
-        && matches!(
-            interpret::verdict(&observed, &mut engine, level, &budget),
-            Ok(Verdict::Violated(_))
-        )
+    let verdict = interpret::verdict(&observed, &mut engine, level, &budget);
+    matches!(verdict, Ok(Verdict::Violated(_)))
 }
 
 fn all_unknown(levels: &[Level], reason: &str, started: Instant) -> Vec<Checked> {

@@ -111,6 +111,13 @@ impl Ops {
         self.kinds.is_empty()
     }
 
+    /// Leaves only the first `len` operations.
+    pub fn truncate(&mut self, len: usize) {
+        self.kinds.truncate(len);
+        self.keys.truncate(len);
+        self.values.truncate(len);
+    }
+
     /// Adds an operation at the end.
     #[inline]
     pub fn push(&mut self, op: Op) {

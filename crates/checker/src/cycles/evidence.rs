@@ -21,7 +21,7 @@ pub fn edges(graph: &Graph<'_>, cycle: &[u32]) -> Vec<Edge> {
             to = graph.edges[cycle[at] as usize].to;
             at += 1;
         }
-        let (from, to) = (TxnId(first.from), TxnId(to));
+        let (from, to) = (graph.txn(first.from), graph.txn(to));
         let op_key = |op: OpId| observed.history.ops().keys[op.index()];
         let read = OpId(first.why);
         let mut edge = Edge {

@@ -15,9 +15,9 @@
 //! granted on request are ww edges, but no rw edges follow from them here.
 
 use super::graph::{Graph, INNER, RW};
-use crate::observe::{KnownOrder, Link, Observed};
+use crate::observe::{KnownOrder, Link, Observed, Placed};
 use crate::strong::versions::Writes;
-use history::{OpId, TxnId};
+use history::OpId;
 
 const NONE: u32 = u32::MAX;
 /// There are several next versions.
@@ -31,7 +31,7 @@ type Reading = (u32, u32, u32);
 /// See the module's text.
 pub struct Gaps<'a> {
     observed: &'a Observed<'a>,
-    /// By write: the writer of the next version.
+    /// By write: the writer of the next version, a node of the graph as all transactions here.
     next: Vec<u32>,
     /// By last write: whether something is known to precede the version.
     is_preceded: Vec<bool>,
@@ -42,7 +42,13 @@ pub struct Gaps<'a> {
 }
 
 impl<'a> Gaps<'a> {
-    pub fn new(observed: &'a Observed<'a>, writes: &Writes<'_>) -> Gaps<'a> {
+    /// `taken`: by node, whether it counts; `node_at`: by operation, the node of its transaction.
+    pub fn new(
+        observed: &'a Observed<'a>,
+        taken: &[bool],
+        node_at: &[u32],
+        writes: &Writes<'_>,
+    ) -> Gaps<'a> {
         let ops = observed.history.op_count();
         let mut gaps = Gaps {
             observed,
@@ -52,13 +58,13 @@ impl<'a> Gaps<'a> {
             open_reads: Vec::new(),
             initial_reads: Vec::new(),
         };
-        let taken = |txn: TxnId| observed.taken[txn.index()];
         for known in &observed.known {
-            let counts = taken(known.from) && taken(known.to) && known.from != known.to;
+            let writer = node_at[known.from_op.index()];
+            let (from, to) = (known.from_op.0, node_at[known.to_op.index()]);
+            let counts = taken[writer as usize] && taken[to as usize] && writer != to;
             if !counts || known.after != KnownOrder::LISTED {
                 continue;
             }
-            let (from, to) = (known.from_op.0, known.to.0);
             match gaps.next[known.from_op.index()] {
                 NONE => gaps.next[known.from_op.index()] = to,
                 OPEN => gaps.open.push((from, to)),
@@ -69,8 +75,9 @@ impl<'a> Gaps<'a> {
                 }
             }
             let key = observed.history.ops().keys[known.to_op.index()].0;
-            if gaps.is_first_append(known.to, known.to_op)
-                && let Some(last) = writes.find(to, key)
+            let placed = observed.file_order[to as usize];
+            if gaps.is_first_append(placed, known.to_op)
+                && let Some(last) = writes.find_in(placed, key)
             {
                 gaps.is_preceded[last as usize] = true;
             }
@@ -80,9 +87,8 @@ impl<'a> Gaps<'a> {
         gaps
     }
 
-    fn is_first_append(&self, txn: TxnId, append: OpId) -> bool {
-        let history = self.observed.history;
-        let (range, ops) = (history.op_range(txn), history.ops());
+    fn is_first_append(&self, placed: Placed, append: OpId) -> bool {
+        let (range, ops) = (placed.ops(), self.observed.history.ops());
         let key = ops.keys[append.index()];
         if range.len() > SCANNED_MAX {
             return true;
@@ -129,15 +135,15 @@ impl<'a> Gaps<'a> {
             is_read[key as usize] = true;
         }
         let mut firsts: Vec<(u32, u32)> = Vec::new();
-        for &txn in &self.observed.file_order {
-            if !self.observed.taken[txn.index()] {
+        for (node, placed) in (0u32..).zip(&self.observed.file_order) {
+            if !self.observed.taken[placed.txn.index()] {
                 continue;
             }
-            for op in history.op_range(txn) {
+            for op in placed.ops() {
                 let key = history.ops().keys[op];
                 let is_version = self.observed.links[op] == Link::WRITE && !self.is_preceded[op];
                 if is_version && is_read[key.index()] {
-                    firsts.push((key.0, txn.0));
+                    firsts.push((key.0, node));
                 }
             }
         }

@@ -1,7 +1,8 @@
 //! The serialization graph as far as the history shows it: one edge list, sorted into rows where
 //! somebody walks along it.
 //!
-//! Nodes are transactions, and behind them nodes that only pass edges on: *gaps*, which lead from
+//! Nodes are transactions in the order of the file, so that what happened at about the same time lies
+//! together however many sessions there are, and behind them nodes that only pass edges on: *gaps*, which lead from
 //! the readers of a version to all its possible next ones (`gaps`), *barriers*, which lead from the
 //! transactions that have completed to those that begin next, and in the part that is searched for
 //! cycles *lines*, which lead from a transaction to all later ones of its session. They keep the
@@ -12,9 +13,10 @@
 
 use super::gaps::Gaps;
 use crate::observe::{Link, Observed};
+use crate::strong::shape::Shape;
 use crate::strong::timeline::Timeline;
 use crate::strong::versions::Writes;
-use history::{EdgeKind, TxnId};
+use history::{EdgeKind, OpId, TxnId};
 
 /// A set of kinds of edges.
 pub type Kinds = u8;
@@ -38,6 +40,10 @@ pub struct Dependency {
 /// The graph; see the module's text.
 pub struct Graph<'a> {
     pub observed: &'a Observed<'a>,
+    /// By transaction, its node.
+    node_of: Vec<u32>,
+    /// By node of a transaction, whether it counts.
+    pub taken: Vec<bool>,
     pub edges: Vec<Dependency>,
     /// By edge, its kind.
     pub kinds: Vec<Kinds>,
@@ -53,8 +59,16 @@ pub struct Graph<'a> {
 impl<'a> Graph<'a> {
     pub fn new(observed: &'a Observed<'a>) -> Graph<'a> {
         let txns = observed.history.txn_count() as u32;
+        let mut node_of = vec![0; txns as usize];
+        for (node, placed) in (0u32..).zip(&observed.file_order) {
+            node_of[placed.txn.index()] = node;
+        }
+        let in_file = observed.file_order.iter();
+        let taken = in_file.map(|placed| observed.taken[placed.txn.index()]);
         let mut graph = Graph {
             observed,
+            taken: taken.collect(),
+            node_of,
             edges: Vec::with_capacity(2 * observed.history.op_count()),
             kinds: Vec::with_capacity(2 * observed.history.op_count()),
             txns,
@@ -62,8 +76,10 @@ impl<'a> Graph<'a> {
             first_line: txns,
             nodes: txns,
         };
-        graph.add_version_orders();
-        graph.add_reads();
+        let node_at = graph.node_at();
+        graph.add_version_orders(&node_at);
+        graph.add_reads(&node_at);
+        drop(node_at);
         graph.add_sessions();
         graph.first_barrier = graph.nodes;
         graph.add_real_time();
@@ -75,6 +91,8 @@ impl<'a> Graph<'a> {
     pub fn part(&self, is_wanted: &[bool]) -> Graph<'a> {
         let mut part = Graph {
             observed: self.observed,
+            node_of: self.node_of.clone(),
+            taken: self.taken.clone(),
             edges: Vec::new(),
             kinds: Vec::new(),
             ..*self
@@ -110,6 +128,20 @@ impl<'a> Graph<'a> {
         node < self.txns
     }
 
+    /// The transaction of a node that is one.
+    pub fn txn(&self, node: u32) -> TxnId {
+        self.observed.file_order[node as usize].txn
+    }
+
+    /// The event of a transaction's node by the transaction's own number.
+    pub fn event_of_txn(&self, shape: Shape, event: u32) -> u32 {
+        let txn = self.txn(shape.txn(event)).0;
+        match shape.is_commit(event) {
+            true => shape.commit(txn),
+            false => shape.start(txn),
+        }
+    }
+
     /// The kind of step that an edge is part of.
     pub fn step_kind(&self, edge: u32) -> Kinds {
         match self.kinds[edge as usize] {
@@ -120,34 +152,44 @@ impl<'a> Graph<'a> {
         }
     }
 
-    fn add_version_orders(&mut self) {
-        let observed = self.observed;
-        let taken = |txn: TxnId| observed.taken[txn.index()];
-        for (place, known) in observed.known.iter().enumerate() {
-            if taken(known.from) && taken(known.to) && known.from != known.to {
-                self.push(WW, known.from.0, known.to.0, place as u32);
+    fn add_version_orders(&mut self, node_at: &[u32]) {
+        let node = |op: OpId| node_at[op.index()];
+        for (place, known) in self.observed.known.iter().enumerate() {
+            let (from, to) = (node(known.from_op), node(known.to_op));
+            if self.taken[from as usize] && self.taken[to as usize] && from != to {
+                self.push(WW, from, to, place as u32);
             }
         }
     }
 
+    /// By operation, the node of its transaction.
+    fn node_at(&self) -> Vec<u32> {
+        let mut node_at = vec![0; self.observed.history.op_count()];
+        for (node, placed) in (0u32..).zip(&self.observed.file_order) {
+            node_at[placed.ops()].fill(node);
+        }
+        node_at
+    }
+
     /// wr and rw edges.
-    fn add_reads(&mut self) {
+    fn add_reads(&mut self, node_at: &[u32]) {
         let observed = self.observed;
         let history = observed.history;
         let writes = Writes::new(observed);
-        let mut gaps = Gaps::new(observed, &writes);
-        for &txn in &observed.file_order {
-            if !observed.taken[txn.index()] {
+        let mut gaps = Gaps::new(observed, &self.taken, node_at, &writes);
+        for (reader, placed) in (0u32..).zip(&observed.file_order) {
+            if !self.taken[reader as usize] {
                 continue;
             }
-            let reader = txn.0;
-            for op in history.op_range(txn) {
+            for op in placed.ops() {
                 let (link, key) = (observed.links[op], history.ops().keys[op]);
                 if link == Link::INITIAL {
                     gaps.read_initial(key.0, reader, op as u32);
                 } else if Link::is_txn(link) && observed.taken[link as usize] {
-                    self.push(WR, link, reader, op as u32);
-                    let Some(write) = writes.find(link, key.0) else {
+                    let writer = self.node_of[link as usize];
+                    self.push(WR, writer, reader, op as u32);
+                    let Some(write) = writes.find_in(observed.file_order[writer as usize], key.0)
+                    else {
                         continue;
                     };
                     match gaps.next_of(write) {
@@ -171,17 +213,18 @@ impl<'a> Graph<'a> {
                 if !self.observed.taken[txn as usize] {
                     continue;
                 }
+                let node = self.node_of[txn as usize];
                 if let Some(before) = last {
-                    self.push(SO, before, txn, 0);
+                    self.push(SO, before, node, 0);
                 }
-                last = Some(txn);
+                last = Some(node);
             }
         }
     }
 
     /// One barrier for each time at which transactions begin after others have completed.
     fn add_real_time(&mut self) {
-        let Some(timeline) = Timeline::new(self.observed) else {
+        let Some(timeline) = Timeline::in_file_order(self.observed) else {
             return;
         };
         let mut completed: Vec<u32> = Vec::new();

@@ -101,8 +101,11 @@ impl<'a> Cycles<'a> {
             let Some(shape) = shape else { continue };
             budget.check("cycles")?;
             match sort::sort(&self.graph, shape, kinds) {
-                Ok(events) => {
+                Ok(mut events) => {
                     is_sorted = true;
+                    for event in &mut events {
+                        *event = self.graph.event_of_txn(shape, *event);
+                    }
                     let order = strong::prove(self.graph.observed, shape, &events);
                     if let Some(order) = order.filter(|_| may_hold) {
                         return Ok(Finding::Order(order));
@@ -225,11 +228,12 @@ fn find(
             for number in (0..components.members.len()).filter(|&number| !has_one[number]) {
                 let cycle = search.shortest(&components, number as u32, wanted)?;
                 if let Some(cycle) = cycle {
+                    let first = graph.edges[cycle[0] as usize].from;
                     let edges = evidence::edges(graph, &cycle);
                     if !evidence::is_certain(graph.observed, &edges) {
                         continue;
                     }
-                    known.push(edges[0].from.0);
+                    known.push(first);
                     let kind = evidence::name(graph.observed, class, scope, &edges);
                     found.push(Found {
                         class,

@@ -46,7 +46,7 @@ impl Events {
     }
 }
 
-/// The events of the taken transactions in an order that agrees with all edges of these kinds; the
+/// The events of the taken transactions (those of nodes, with the shape's numbers) in an order that agrees with all edges of these kinds; the
 /// error says which nodes are left: those on cycles, and what they precede.
 pub fn sort(graph: &Graph<'_>, shape: Shape, kinds: Kinds) -> Result<Vec<u32>, Vec<bool>> {
     let events = Events {
@@ -55,7 +55,7 @@ pub fn sort(graph: &Graph<'_>, shape: Shape, kinds: Kinds) -> Result<Vec<u32>, V
         txns: graph.txns,
         first_barrier: graph.first_barrier,
     };
-    let taken = &graph.observed.taken;
+    let taken = &graph.taken;
     let count = (events.first_other + graph.nodes - graph.txns) as usize;
     let kinds = kinds | INNER;
     let barriers = kinds & RT != 0;

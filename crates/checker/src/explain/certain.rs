@@ -8,7 +8,8 @@ use history::{Anomaly, AnomalyKind, Edge, EdgeKind, OpId, OpKind, Reason, TxnId}
 /// So many steps of a cycle are told.
 const STEPS_MAX: usize = 8;
 
-/// Whether the cycle is one of lists, and nothing about it is assumed.
+/// Whether nothing about the cycle is assumed. Of registers, cycles with a story of their own (a write
+/// skew, a long fork) and those up to causal are told elsewhere.
 pub fn is_certain(words: &Words<'_>, anomaly: &Anomaly) -> bool {
     let history = words.observed.history;
     let is_list = |op: OpId| matches!(history.op(op).kind, OpKind::Append | OpKind::ReadList);
@@ -25,7 +26,30 @@ pub fn is_certain(words: &Words<'_>, anomaly: &Anomaly) -> bool {
         && anomaly.assuming.is_empty()
         && anomaly.edges.len() > 1
         && anomaly.edges.iter().all(is_certain)
-        && ops.into_iter().any(is_list)
+        && (ops.into_iter().any(is_list) || is_plain(anomaly.kind))
+}
+
+/// Whether a kind says nothing but what edges a cycle above causal has.
+fn is_plain(kind: AnomalyKind) -> bool {
+    use AnomalyKind::{
+        CircularFlowRealtime, DirtyWriteRealtime, G2Item, G2ItemProcess, G2ItemRealtime,
+        GNonadjacent, GNonadjacentProcess, GNonadjacentRealtime, GSingle, GSingleProcess,
+        GSingleRealtime,
+    };
+    matches!(
+        kind,
+        GSingle
+            | GSingleProcess
+            | GSingleRealtime
+            | GNonadjacent
+            | GNonadjacentProcess
+            | GNonadjacentRealtime
+            | G2Item
+            | G2ItemProcess
+            | G2ItemRealtime
+            | CircularFlowRealtime
+            | DirtyWriteRealtime
+    )
 }
 
 /// The explanation of such a cycle.

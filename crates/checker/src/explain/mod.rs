@@ -89,6 +89,19 @@ impl Words<'_> {
         format!("{key}={}", history.list_text_around(value, &self.seen(op)))
     }
 
+    /// What is wrong with a read that should have returned its transaction's own write.
+    fn lacks_own(&self, write: OpId, read: OpId) -> &'static str {
+        let history = self.observed.history;
+        let (write, read) = (history.op(write), history.op(read));
+        if !read.kind.reads_list() {
+            "which is not what it had written"
+        } else if history.list(read.value).contains(&write.value) {
+            "which does not end in what it had appended"
+        } else {
+            "which lacks what it had appended"
+        }
+    }
+
     /// An anomaly of single reads; the operations are in the order docs/guarantees.md gives.
     fn of_ops(&self, anomaly: &Anomaly) -> String {
         let ops = &anomaly.ops;
@@ -114,7 +127,13 @@ impl Words<'_> {
                 format!("{} did {} before its own {}.", owner(0), text(0), text(1))
             }
             AnomalyKind::NotMyOwnWrite => {
-                format!("{} did {} and then {}.", owner(0), text(0), text(1))
+                let lacks = self.lacks_own(ops[0], ops[1]);
+                format!(
+                    "{} did {} and then {}, {lacks}.",
+                    owner(0),
+                    text(0),
+                    text(1)
+                )
             }
             AnomalyKind::NotMyLastWrite => format!(
                 "{} did {}, overwrote it with {}, and then did {}.",

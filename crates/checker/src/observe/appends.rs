@@ -4,7 +4,8 @@
 //! access where the elements of a key are consecutive numbers, as generators make them, and a
 //! binary search otherwise.
 
-use history::{History, KeyId, OpId, OpKind, Status, TxnId, ValueCode};
+use super::Observed;
+use history::{KeyId, OpId, OpKind, Status, TxnId, ValueCode};
 use std::ops::Range;
 
 /// One append.
@@ -13,6 +14,7 @@ pub(super) struct Append {
     pub element: ValueCode,
     pub op: OpId,
     pub txn: TxnId,
+    pub status: Status,
 }
 
 /// All appends of a history.
@@ -24,7 +26,8 @@ pub(super) struct Appends {
 
 impl Appends {
     /// Gathers them.
-    pub fn of(history: &History, file_order: &[TxnId]) -> Appends {
+    pub fn of(observed: &Observed<'_>) -> Appends {
+        let history = observed.history;
         let ops = history.ops();
         let is_append = |op: &usize| ops.kinds[*op] == OpKind::Append;
         let mut starts = vec![0u32; history.keys().limit() + 1];
@@ -38,16 +41,19 @@ impl Appends {
             element: ValueCode::NIL,
             op: OpId(0),
             txn: TxnId(0),
+            status: Status::Aborted,
         };
         let mut all = vec![none; starts.last().map_or(0, |&end| end as usize)];
         let mut next = starts.clone();
-        for &txn in file_order {
-            for op in history.op_range(txn).filter(is_append) {
+        for placed in &observed.file_order {
+            let txn = placed.txn;
+            for op in placed.ops().filter(is_append) {
                 let place = &mut next[ops.keys[op].index()];
                 all[*place as usize] = Append {
                     element: ops.values[op],
                     op: OpId(op as u32),
                     txn,
+                    status: observed.statuses[txn.index()],
                 };
                 *place += 1;
             }
@@ -113,9 +119,9 @@ pub(super) enum Author {
 impl Appends {
     /// Whose element it is, and the place of its first append.
     #[inline]
-    pub fn author(&self, history: &History, key: KeyId, element: ValueCode) -> (Author, usize) {
+    pub fn author(&self, key: KeyId, element: ValueCode) -> (Author, usize) {
         let found = self.find(key, element);
-        let aborted = |append: &Append| history.status(append.txn) == Status::Aborted;
+        let aborted = |append: &Append| append.status == Status::Aborted;
         let appends = &self.all[found.clone()];
         let author = match appends {
             [] => Author::Nobody,

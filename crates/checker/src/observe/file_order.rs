@@ -2,31 +2,85 @@
 //!
 //! Transactions are numbered session by session, but a file mostly has them by time. With many
 //! sessions a walk by number touches every cache line of the columns once for each transaction on
-//! it; a walk in this order touches it once, and what a key's operations share is still at hand.
+//! it; a walk in this order touches it once, and what a key's operations share is still at hand. For
+//! the same reason the place of the operations is kept here: the rows of the transaction table are as
+//! far apart as the numbers.
 //!
-//! Cost: linear; 4 bytes a transaction, and 4 an operation that are freed again.
+//! Cost: linear; 12 bytes a transaction, and 4 an operation that are freed again.
 
-use history::{History, TxnId};
+use history::{History, Status, TxnId};
+use std::ops::Range;
 
-const NONE: TxnId = TxnId(u32::MAX);
+/// A transaction, and where its operations lie.
+#[derive(Clone, Copy, Debug)]
+pub struct Placed {
+    pub txn: TxnId,
+    start: u32,
+    count: u32,
+}
 
-/// All transactions by the place of their operations; those without any come last.
-pub(super) fn file_order(history: &History) -> Vec<TxnId> {
-    if history.txns().is_sorted_by_key(|txn| txn.ops_start) {
-        return history.txn_ids().collect();
-    }
-    let mut order = vec![NONE; history.op_count()];
-    let mut without = Vec::new();
-    for txn in history.txn_ids() {
+impl Placed {
+    fn of(history: &History, txn: TxnId) -> Placed {
         let row = history.txn(txn);
-        if row.op_count > 0 {
-            order[row.ops_start as usize] = txn;
-        } else {
-            without.push(txn);
+        Placed {
+            txn,
+            start: row.ops_start,
+            count: row.op_count,
         }
     }
-    order.retain(|&txn| txn != NONE);
+
+    /// Where its operations lie in the columns.
+    #[inline]
+    pub fn ops(self) -> Range<usize> {
+        self.start as usize..self.start as usize + self.count as usize
+    }
+}
+
+const NONE: u32 = u32::MAX;
+
+/// All transactions by the place of their operations; those without any come last.
+pub(super) fn file_order(history: &History) -> Vec<Placed> {
+    if history.txns().is_sorted_by_key(|txn| txn.ops_start) {
+        let all = history.txn_ids();
+        return all.map(|txn| Placed::of(history, txn)).collect();
+    }
+    let op_count = history.op_count();
+    let mut by_start = vec![NONE; op_count];
+    let mut without = Vec::new();
+    let mut placed_count = 0;
+    for (txn, row) in (0u32..).zip(history.txns()) {
+        if row.op_count > 0 {
+            by_start[row.ops_start as usize] = txn;
+            placed_count += row.op_count as usize;
+        } else {
+            without.push(Placed::of(history, TxnId(txn)));
+        }
+    }
+    let mut order = Vec::with_capacity(history.txn_count());
+    for (start, &txn) in (0u32..).zip(&by_start) {
+        if txn != NONE {
+            order.push(Placed {
+                txn: TxnId(txn),
+                start,
+                count: 0,
+            });
+        }
+    }
+    drop(by_start);
+    // Where every operation belongs to a transaction, each ends where the next one begins.
+    let mut end = op_count as u32;
+    for placed in order.iter_mut().rev() {
+        placed.count = match placed_count == op_count {
+            true => end - placed.start,
+            false => history.txn(placed.txn).op_count,
+        };
+        end = placed.start;
+    }
     order.extend(without);
-    order.shrink_to_fit();
     order
+}
+
+/// What became of each transaction, in as little room as possible.
+pub(super) fn statuses(history: &History) -> Vec<Status> {
+    history.txns().iter().map(|txn| txn.status).collect()
 }

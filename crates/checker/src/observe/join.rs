@@ -141,13 +141,14 @@ fn scatter(
     buffer.resize(total + 1, Entry::default());
     let history = observed.history;
     let ops = history.ops();
-    for &txn in &observed.file_order {
-        let special = if history.status(txn) == Status::Committed {
+    for placed in &observed.file_order {
+        let txn = placed.txn;
+        let special = if observed.statuses[txn.index()] == Status::Committed {
             0
         } else {
             SPECIAL
         };
-        let span = history.op_range(txn);
+        let span = placed.ops();
         let columns = ops.kinds[span.clone()]
             .iter()
             .zip(&ops.keys[span.clone()])
@@ -243,8 +244,8 @@ fn join_bucket(
 /// look too. The same scan finds the transaction of every unsettled read.
 fn add_readers(observed: &mut Observed<'_>, unsettled: &mut Unsettled) {
     unsettled.reads.clear();
-    for &txn in &observed.file_order {
-        let range = observed.history.op_range(txn);
+    for placed in &observed.file_order {
+        let (txn, range) = (placed.txn, placed.ops());
         let links = &observed.links[range.clone()];
         let is_unsettled = |link: u32| (link == Link::PENDING) | (link == txn.0);
         if links

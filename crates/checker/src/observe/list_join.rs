@@ -23,8 +23,9 @@ pub(super) fn join(observed: &mut Observed<'_>, appends: &Appends) -> Unsettled 
     let history = observed.history;
     let keys = &history.ops().keys;
     let mut unsettled = Unsettled { reads: Vec::new() };
-    for &txn in &observed.file_order {
-        for op in history.op_range(txn) {
+    for placed in &observed.file_order {
+        let txn = placed.txn;
+        for op in placed.ops() {
             if observed.links[op] != Link::PENDING {
                 continue;
             }
@@ -32,7 +33,7 @@ pub(super) fn join(observed: &mut Observed<'_>, appends: &Appends) -> Unsettled 
             let is_plain = found.len() == 1 && {
                 let append = appends.at(found.start);
                 let is_final = observed.links[append.op.index()] == Link::WRITE;
-                is_final && append.txn != txn && history.status(append.txn) == Status::Committed
+                is_final && append.txn != txn && append.status == Status::Committed
             };
             if is_plain {
                 observed.links[op] = appends.at(found.start).txn.0;

@@ -20,20 +20,21 @@
 //! that contradict each other leave what both say in place, since that breaks a level by itself.
 
 use super::appends::{Append, Appends, Author};
-use super::{KnownOrder, Observed, ReadAnomaly};
+use super::{KnownOrder, Observed, Placed, ReadAnomaly};
 use history::{AnomalyKind, History, KeyId, OpId, OpKind, Status, TxnId, ValueCode};
 use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 
 /// Reads the version order of each key off its lists, and adds what does not fit.
 pub(super) fn add(observed: &mut Observed<'_>, appends: Option<Appends>) {
     let history = observed.history;
-    if observed.undecidable.is_some() || !history.ops().kinds.contains(&OpKind::ReadList) {
+    if !history.ops().kinds.contains(&OpKind::ReadList) {
         return;
     }
-    let appends = appends.unwrap_or_else(|| Appends::of(history, &observed.file_order));
+    let appends = appends.unwrap_or_else(|| Appends::of(observed));
     take_seen(observed, &appends);
     observed.unprovable = unprovable(observed, &appends);
-    let found = Search::new(history, &observed.file_order, &observed.taken, &appends).run();
+    let found = Search::new(observed, &observed.taken, &appends).run();
     observed.known = found.known;
     observed.read_anomalies.extend(found.anomalies);
 }
@@ -41,12 +42,11 @@ pub(super) fn add(observed: &mut Observed<'_>, appends: Option<Appends>) {
 /// What the lists alone show of version orders if these transactions committed, and what does not
 /// fit.
 pub(super) fn shown(
-    history: &History,
-    file_order: &[TxnId],
+    observed: &Observed<'_>,
     taken: &[bool],
 ) -> (Vec<KnownOrder>, Vec<ReadAnomaly>) {
-    let appends = Appends::of(history, file_order);
-    let mut search = Search::new(history, file_order, taken, &appends);
+    let appends = Appends::of(observed);
+    let mut search = Search::new(observed, taken, &appends);
     search.read_all();
     (search.found.known, search.found.anomalies)
 }
@@ -54,7 +54,7 @@ pub(super) fn shown(
 /// Whoever read a list saw every element in it committed.
 fn take_seen(observed: &mut Observed<'_>, appends: &Appends) {
     let history = observed.history;
-    let is_open = |txn: &TxnId| history.status(*txn) == Status::Indeterminate;
+    let is_open = |txn: &TxnId| observed.statuses[txn.index()] == Status::Indeterminate;
     let open: Vec<TxnId> = history.txn_ids().filter(is_open).collect();
     let appends_lists = |txn: &TxnId| {
         let mut ops = history.txn_ops(*txn);
@@ -68,18 +68,19 @@ fn take_seen(observed: &mut Observed<'_>, appends: &Appends) {
     let mut whole: Vec<&[ValueCode]> = vec![&[]; history.keys().limit()];
     let mut work = Vec::new();
     for at in 0..observed.file_order.len() {
-        let txn = observed.file_order[at];
-        if !observed.taken[txn.index()] {
+        let placed = observed.file_order[at];
+        if !observed.taken[placed.txn.index()] {
             continue;
         }
-        work.push(txn);
-        while let Some(txn) = work.pop() {
-            each_list(history, txn, |_, key, list| {
+        let mut next = Some(placed.ops());
+        while let Some(ops) = next {
+            each_list(history, ops, |_, key, list| {
                 if !is_beginning(list, whole[key.index()]) {
                     whole[key.index()] = list;
                     see(observed, appends, (key, list), &mut seen, &mut work);
                 }
             });
+            next = work.pop().map(|txn| history.op_range(txn));
         }
     }
 }
@@ -94,7 +95,7 @@ fn see(
     work: &mut Vec<TxnId>,
 ) {
     for &element in list.iter().rev() {
-        let (author, place) = appends.author(observed.history, key, element);
+        let (author, place) = appends.author(key, element);
         if place < appends.len() && std::mem::replace(&mut seen[place], true) {
             break;
         }
@@ -114,11 +115,11 @@ fn is_beginning(list: &[ValueCode], of: &[ValueCode]) -> bool {
 #[inline]
 fn each_list<'a>(
     history: &'a History,
-    txn: TxnId,
+    range: Range<usize>,
     mut call: impl FnMut(OpId, KeyId, &'a [ValueCode]),
 ) {
     let ops = history.ops();
-    for op in history.op_range(txn) {
+    for op in range {
         if ops.kinds[op] == OpKind::ReadList && ops.values[op] != ValueCode::UNKNOWN {
             call(OpId(op as u32), ops.keys[op], history.list(ops.values[op]));
         }
@@ -126,40 +127,31 @@ fn each_list<'a>(
 }
 
 /// Why lists do not show the order of their versions: an element that is appended twice to a list
-/// that is read, or a list that is written like a register.
+/// that is read.
 fn unprovable(observed: &Observed<'_>, appends: &Appends) -> Option<String> {
     let history = observed.history;
     let ops = history.ops();
     let mut is_read = vec![false; history.keys().limit()];
-    let mut is_written = vec![false; history.keys().limit()];
-    for &txn in &observed.file_order {
-        if history.status(txn) == Status::Aborted {
+    for placed in &observed.file_order {
+        if observed.statuses[placed.txn.index()] == Status::Aborted {
             continue;
         }
-        for op in history.op_range(txn) {
+        for op in placed.ops() {
             let key = ops.keys[op].index();
-            is_written[key] |= ops.kinds[op] == OpKind::Write;
             let known = ops.values[op] != ValueCode::UNKNOWN;
             is_read[key] |= ops.kinds[op] == OpKind::ReadList && known;
         }
     }
     for key in (0..is_read.len()).filter(|&key| is_read[key]) {
         let key = KeyId(key as u32);
-        let name = || history.key_name(key);
-        if is_written[key.index()] {
-            return Some(format!(
-                "the list {} is written like a register, too",
-                name()
-            ));
-        }
         let of_key = appends.of_key(key).map(|place| appends.at(place));
         let mut last = None;
-        for append in of_key.filter(|a| history.status(a.txn) != Status::Aborted) {
+        for append in of_key.filter(|append| append.status != Status::Aborted) {
             if last == Some(append.element) {
                 return Some(format!(
                     "{} is appended twice to the list {}, so lists do not show the order",
                     history.value(append.element),
-                    name()
+                    history.key_name(key)
                 ));
             }
             last = Some(append.element);
@@ -184,7 +176,7 @@ struct ListRead<'a> {
 
 struct Search<'a> {
     history: &'a History,
-    file_order: &'a [TxnId],
+    file_order: &'a [Placed],
     taken: &'a [bool],
     appends: &'a Appends,
     /// By place of an element's first append: how often the longest list shows the element.
@@ -196,15 +188,10 @@ struct Search<'a> {
 const NO_READ: u32 = u32::MAX;
 
 impl<'a> Search<'a> {
-    fn new(
-        history: &'a History,
-        file_order: &'a [TxnId],
-        taken: &'a [bool],
-        appends: &'a Appends,
-    ) -> Search<'a> {
+    fn new(observed: &'a Observed<'_>, taken: &'a [bool], appends: &'a Appends) -> Search<'a> {
         Search {
-            history,
-            file_order,
+            history: observed.history,
+            file_order: &observed.file_order,
             taken,
             appends,
             shown: vec![0; appends.len()],
@@ -245,9 +232,10 @@ impl<'a> Search<'a> {
     /// Calls with all list reads that count.
     #[inline]
     fn each_read(&self, mut call: impl FnMut(ListRead<'a>)) {
-        for &txn in self.file_order {
+        for placed in self.file_order {
+            let txn = placed.txn;
             if self.taken[txn.index()] {
-                each_list(self.history, txn, |op, key, list| {
+                each_list(self.history, placed.ops(), |op, key, list| {
                     call(ListRead { key, op, txn, list });
                 });
             }
@@ -272,7 +260,7 @@ impl<'a> Search<'a> {
         let mut strangers = HashSet::new();
         let mut last = None;
         for (at, &element) in read.list.iter().enumerate() {
-            let (author, place) = self.appends.author(self.history, read.key, element);
+            let (author, place) = self.appends.author(read.key, element);
             let is_repeated = if matches!(author, Author::Nobody) {
                 !strangers.insert(element)
             } else {
@@ -324,8 +312,7 @@ impl<'a> Search<'a> {
         if count == 1 {
             return 1;
         }
-        let aborted = appends
-            .filter(|&place| self.history.status(self.appends.at(place).txn) == Status::Aborted);
+        let aborted = appends.filter(|&place| self.appends.at(place).status == Status::Aborted);
         match count - aborted.count() as u32 {
             0 => count.max(1),
             alive => alive,
@@ -374,13 +361,13 @@ impl<'a> Search<'a> {
             *shown.entry(element).or_default() += 1;
         }
         let mut last = read.list[..common].iter().rev().find_map(|&element| {
-            match self.appends.author(self.history, read.key, element).0 {
+            match self.appends.author(read.key, element).0 {
                 Author::One(append) if self.taken[append.txn.index()] => Some(append),
                 _ => None,
             }
         });
         for (at, &element) in read.list.iter().enumerate().skip(common) {
-            let author = self.appends.author(self.history, read.key, element).0;
+            let author = self.appends.author(read.key, element).0;
             let count = shown.entry(element).or_default();
             *count += 1;
             if *count > self.append_count(read.key, element) {
@@ -408,7 +395,7 @@ impl<'a> Search<'a> {
 
     /// Whether the longest list lacks the element, and nobody else appended it without aborting.
     fn is_unseen(&self, key: KeyId, append: Append) -> bool {
-        let (author, first) = self.appends.author(self.history, key, append.element);
+        let (author, first) = self.appends.author(key, append.element);
         self.shown[first] == 0 && matches!(author, Author::One(one) if one.op == append.op)
     }
 

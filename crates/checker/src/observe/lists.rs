@@ -13,6 +13,27 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Range;
 
+/// Why nothing can be said of the history: a key that is both a list and a register. What a register
+/// write does to a list, or an append to a register, is defined nowhere.
+pub(super) fn undecidable(history: &History) -> Option<String> {
+    let ops = history.ops();
+    let is_list = |kind: OpKind| matches!(kind, OpKind::Append | OpKind::ReadList);
+    if ops.kinds.iter().all(|&kind| is_list(kind)) || !ops.kinds.iter().any(|&kind| is_list(kind)) {
+        return None;
+    }
+    const LIST: u8 = 1;
+    const REGISTER: u8 = 2;
+    let mut uses = vec![0u8; history.keys().limit()];
+    for (&kind, key) in ops.kinds.iter().zip(&ops.keys) {
+        uses[key.index()] |= if is_list(kind) { LIST } else { REGISTER };
+    }
+    let both = uses.iter().position(|&found| found == LIST | REGISTER)?;
+    let name = history.key_name(KeyId(both as u32));
+    Some(format!(
+        "the key {name} is used both as a list and as a register, which no level is defined for"
+    ))
+}
+
 /// Replaces the value of every list read by the version it saw.
 pub(super) fn reduce(observed: &mut Observed<'_>) {
     let history = observed.history;
@@ -23,8 +44,8 @@ pub(super) fn reduce(observed: &mut Observed<'_>) {
     let mut values = history.ops().values.clone();
     let mut own = OwnAppends::default();
     for at in 0..observed.file_order.len() {
-        let txn = observed.file_order[at];
-        let range = history.op_range(txn);
+        let placed = observed.file_order[at];
+        let (txn, range) = (placed.txn, placed.ops());
         own.begin(history, range.clone());
         for op in range.clone() {
             if kinds[op] == OpKind::ReadList && values[op] != ValueCode::UNKNOWN {

@@ -9,7 +9,7 @@
 //! twice their number, which stays in the nearest cache for ordinary transactions and is cleared by
 //! raising a stamp.
 
-use super::{Link, Observed, ReadAnomaly};
+use super::{Link, Observed, Placed, ReadAnomaly};
 use history::{AnomalyKind, KeyId, OpId, OpKind, Status, TxnId, ValueCode};
 use std::ops::Range;
 
@@ -125,18 +125,17 @@ pub(super) fn classify(observed: &mut Observed<'_>) {
     let mut anomalies = Vec::new();
     let mut repeated = vec![0; SMALL];
     for at in 0..observed.file_order.len() {
-        let txn = observed.file_order[at];
-        let row = observed.history.txn(txn);
-        let op_count = row.op_count as usize;
-        let reads_count = row.status != Status::Aborted;
+        let placed = observed.file_order[at];
+        let op_count = placed.ops().len();
+        let reads_count = observed.statuses[placed.txn.index()] != Status::Aborted;
         if op_count > repeated.len() {
             repeated.resize(op_count, 0);
         }
-        let count = classify_alone(observed, txn, reads_count, &mut repeated);
+        let count = classify_alone(observed, placed, reads_count, &mut repeated);
         if count > 0 {
             touched.begin(count);
             let repeated = &repeated[..count];
-            classify_repeated(observed, txn, repeated, &mut touched, &mut anomalies);
+            classify_repeated(observed, placed, repeated, &mut touched, &mut anomalies);
         }
     }
     anomalies.sort_by_key(|anomaly| anomaly.txn);
@@ -147,12 +146,12 @@ pub(super) fn classify(observed: &mut Observed<'_>) {
 /// that may not be into `repeated` and returns how many these are.
 fn classify_alone(
     observed: &mut Observed<'_>,
-    txn: TxnId,
+    placed: Placed,
     reads_count: bool,
     repeated: &mut [u32],
 ) -> usize {
     let ops = observed.history.ops();
-    let range = observed.history.op_range(txn);
+    let range = placed.ops();
     let keys = &ops.keys[range.clone()];
     let columns = ops.kinds[range.clone()]
         .iter()
@@ -178,13 +177,13 @@ fn classify_alone(
 /// The links of those operations of a transaction that may share their keys.
 fn classify_repeated(
     observed: &mut Observed<'_>,
-    txn: TxnId,
+    placed: Placed,
     repeated: &[u32],
     touched: &mut TouchedKeys,
     anomalies: &mut Vec<ReadAnomaly>,
 ) {
     let ops = observed.history.ops();
-    let range = observed.history.op_range(txn);
+    let (txn, range) = (placed.txn, placed.ops());
     let (kinds, keys) = (&ops.kinds[range.clone()], &ops.keys[range.clone()]);
     let values = &observed.values[range.clone()];
     let links = &mut observed.links[range.clone()];

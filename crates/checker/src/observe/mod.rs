@@ -24,6 +24,7 @@ mod table_join;
 use crate::Budget;
 use crate::budget::Limit;
 use appends::Appends;
+pub use file_order::Placed;
 use history::{
     AnomalyKind, History, Initial, KeyId, KeyOrder, OpId, Reason, Status, TxnId, ValueCode,
 };
@@ -109,7 +110,9 @@ impl KnownOrder {
 pub struct Observed<'h> {
     pub history: &'h History,
     /// All transactions by the place of their operations in the columns: the order to walk in.
-    pub file_order: Vec<TxnId>,
+    pub file_order: Vec<Placed>,
+    /// What became of each transaction.
+    pub statuses: Vec<Status>,
     /// The value column, with each list read replaced by the version it saw.
     pub values: Cow<'h, [ValueCode]>,
     /// One link an operation; see [`Link`].
@@ -143,6 +146,7 @@ pub fn observe<'h>(
     let mut observed = Observed {
         history,
         file_order: file_order::file_order(history),
+        statuses: file_order::statuses(history),
         values: Cow::Borrowed(&history.ops().values),
         links: vec![Link::SKIP; history.op_count()],
         taken: Vec::new(),
@@ -155,12 +159,16 @@ pub fn observe<'h>(
         undecidable: None,
         unprovable: None,
     };
+    observed.undecidable = lists::undecidable(history);
+    if observed.undecidable.is_some() {
+        return Ok(observed);
+    }
     lists::reduce(&mut observed);
     budget.check("observe")?;
     local::classify(&mut observed);
     budget.check("observe")?;
     let only_lists = list_join::has_only_lists(history);
-    let appends = only_lists.then(|| Appends::of(history, &observed.file_order));
+    let appends = only_lists.then(|| Appends::of(&observed));
     let unsettled = match &appends {
         Some(appends) => list_join::join(&mut observed, appends),
         None => join::join(&mut observed, initial.code(history.values())),
@@ -179,30 +187,25 @@ impl<'h> Observed<'h> {
     /// proves the level with it proves it without.
     pub fn take_committed(&mut self) {
         let history = self.history;
-        self.taken = history
-            .txns()
-            .iter()
-            .map(|txn| txn.status == Status::Committed)
+        let statuses = self.statuses.iter();
+        self.taken = statuses
+            .map(|&status| status == Status::Committed)
             .collect();
-        if history
-            .txns()
-            .iter()
-            .all(|txn| txn.status != Status::Indeterminate)
-        {
+        if !self.statuses.contains(&Status::Indeterminate) {
             return;
         }
         let mut work = Vec::new();
-        for &txn in &self.file_order {
-            if history.status(txn) != Status::Committed {
+        for placed in &self.file_order {
+            if self.statuses[placed.txn.index()] != Status::Committed {
                 continue;
             }
-            work.push(txn);
-            while let Some(txn) = work.pop() {
-                for op in history.op_range(txn) {
+            work.push(placed.ops());
+            while let Some(ops) = work.pop() {
+                for op in ops {
                     let link = self.links[op];
                     if Link::is_txn(link) && !self.taken[link as usize] {
                         self.taken[link as usize] = true;
-                        work.push(TxnId(link));
+                        work.push(history.op_range(TxnId(link)));
                     }
                 }
             }
@@ -214,6 +217,7 @@ impl<'h> Observed<'h> {
         Observed {
             history: self.history,
             file_order: self.file_order.clone(),
+            statuses: self.statuses.clone(),
             values: Cow::Owned(Vec::new()),
             links,
             taken: self.taken.clone(),
@@ -256,9 +260,11 @@ impl<'h> Observed<'h> {
         if self.known.is_empty() && self.read_anomalies.is_empty() || self.undecidable.is_some() {
             return None;
         }
-        let statuses = self.history.txns().iter().map(|txn| txn.status);
-        let taken: Vec<bool> = statuses.map(|status| status == Status::Committed).collect();
-        let (mut known, read_anomalies) = list_order::shown(self.history, &self.file_order, &taken);
+        let statuses = self.statuses.iter();
+        let taken: Vec<bool> = statuses
+            .map(|&status| status == Status::Committed)
+            .collect();
+        let (mut known, read_anomalies) = list_order::shown(self, &taken);
         let counts = |known: &&KnownOrder| {
             known.after != KnownOrder::LISTED
                 && taken[known.from.index()]
@@ -268,6 +274,7 @@ impl<'h> Observed<'h> {
         Some(Observed {
             history: self.history,
             file_order: self.file_order.clone(),
+            statuses: self.statuses.clone(),
             values: Cow::Owned(Vec::new()),
             links: self.links.clone(),
             taken,

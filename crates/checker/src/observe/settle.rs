@@ -61,8 +61,9 @@ fn versions_in_question(observed: &Observed<'_>, unsettled: &Unsettled) -> Versi
         let version = (ops.keys[op as usize].0, observed.values[op as usize].0);
         versions.entry(version).or_default();
     }
-    for &txn in &observed.file_order {
-        for op in history.op_range(txn).filter(|&op| ops.kinds[op].is_write()) {
+    for placed in &observed.file_order {
+        let txn = placed.txn;
+        for op in placed.ops().filter(|&op| ops.kinds[op].is_write()) {
             if let Some(writes) = versions.get_mut(&(ops.keys[op].0, ops.values[op].0)) {
                 let is_version =
                     observed.links[op] == Link::WRITE && history.status(txn) != Status::Aborted;

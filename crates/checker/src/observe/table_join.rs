@@ -85,18 +85,17 @@ pub(super) fn join(observed: &mut Observed<'_>, initial: Option<ValueCode>) {
 const CHUNK: usize = 256;
 
 fn enter_writes(observed: &Observed<'_>, table: &mut Table) {
-    let history = observed.history;
-    let ops = history.ops();
+    let ops = observed.history.ops();
     let mut writes: Vec<u32> = Vec::new();
-    for &txn in &observed.file_order {
-        let range = history.op_range(txn);
+    for placed in &observed.file_order {
+        let (txn, range) = (placed.txn, placed.ops());
         writes.resize(writes.len().max(range.len() + 1), 0);
         let mut count = 0;
         for (op, kind) in range.clone().zip(&ops.kinds[range]) {
             writes[count] = op as u32;
             count += usize::from(kind.is_write());
         }
-        let is_committed = history.status(txn) == Status::Committed;
+        let is_committed = observed.statuses[txn.index()] == Status::Committed;
         for &op in &writes[..count] {
             let op = op as usize;
             let (key, value) = (ops.keys[op].0, observed.values[op].0);

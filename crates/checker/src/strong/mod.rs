@@ -91,12 +91,21 @@ pub struct Effort {
     pub solve_seconds: f64,
 }
 
-/// The first guess at an order, if nothing is wrong with it.
+/// The first guess at an order.
+pub struct FirstGuess {
+    /// The order it proves the level by, if nothing is wrong with it.
+    pub order: Option<CommitOrder>,
+    /// The events as guessed.
+    pub events: Vec<u32>,
+    pub effort: Effort,
+}
+
+/// Guesses an order, and looks whether anything is wrong with it.
 pub fn guess_order(
     observed: &Observed<'_>,
     level: Level,
     budget: &Budget<'_>,
-) -> Result<(Option<CommitOrder>, Effort), Limit> {
+) -> Result<FirstGuess, Limit> {
     let shape = Shape::of(level).expect("a strong level has a shape");
     let started = Instant::now();
     (budget.progress)("guessing an order");
@@ -114,7 +123,11 @@ pub fn guess_order(
         }
     }
     effort.guess_seconds = started.elapsed().as_secs_f64();
-    Ok((order, effort))
+    Ok(FirstGuess {
+        order,
+        events: first.events,
+        effort,
+    })
 }
 
 /// Which shortcuts to take on the way to a verdict on a strong level. The verdict does not depend on
@@ -142,10 +155,11 @@ impl Default for Strategy {
     }
 }
 
-/// Decides a strong level.
+/// Decides a strong level, beginning with the first guess if there is one.
 pub fn decide(
     observed: &Observed<'_>,
     level: Level,
+    guessed: Option<FirstGuess>,
     strategy: Strategy,
     budget: &Budget<'_>,
 ) -> Result<(Decision, Effort), Limit> {
@@ -153,30 +167,35 @@ pub fn decide(
     if strategy.prune
         && let Some(resolution) = resolve::resolve(observed, budget)?
     {
-        let (decision, effort) = decide_as_observed(&resolution.observed, shape, strategy, budget)?;
+        let resolved = &resolution.observed;
+        let (decision, effort) = decide_as_observed(resolved, shape, None, strategy, budget)?;
         if let Decision::Holds(mut order) = decision {
             order.reads.extend(resolution.reads);
             order.reads.sort_unstable_by_key(|&(read, _)| read);
             return Ok((Decision::Holds(order), effort));
         }
     }
-    decide_as_observed(observed, shape, strategy, budget)
+    decide_as_observed(observed, shape, guessed, strategy, budget)
 }
 
 /// Decides with no possible writer ruled out beforehand.
 fn decide_as_observed(
     observed: &Observed<'_>,
     shape: Shape,
+    guessed: Option<FirstGuess>,
     strategy: Strategy,
     budget: &Budget<'_>,
 ) -> Result<(Decision, Effort), Limit> {
     let mut effort = Effort::default();
     let started = Instant::now();
     let timeline = Timeline::new(observed).filter(|_| shape.real_time);
-    let first = if strategy.guess {
-        guess::guess(observed, shape, timeline.as_ref(), budget)?.events
-    } else {
-        Vec::new()
+    let guess_seconds = guessed
+        .as_ref()
+        .map_or(0.0, |first| first.effort.guess_seconds);
+    let first = match guessed {
+        Some(first) => first.events,
+        None if strategy.guess => guess::guess(observed, shape, timeline.as_ref(), budget)?.events,
+        None => Vec::new(),
     };
     budget.check("guess")?;
     let known = Known::new(observed, shape, timeline);
@@ -193,7 +212,7 @@ fn decide_as_observed(
             return Ok((violated(&known, &refutation), effort));
         }
     };
-    effort.guess_seconds = started.elapsed().as_secs_f64();
+    effort.guess_seconds = guess_seconds + started.elapsed().as_secs_f64();
     let optional = optional_events(observed, shape);
     if strategy.prune && optional.is_empty() && is_worth_saturating(observed, effort.conflicts) {
         let known_twice = Known::new(observed, shape, known.timeline.clone());

@@ -1,7 +1,8 @@
 //! Real-time order, in a line: transactions by the time of their completion.
 //!
 //! A transaction comes after all those that had completed when it began: a prefix of the line, so
-//! one number says it all. Transactions that never completed are on no prefix.
+//! one number says it all. Transactions that never completed are on no prefix. They are named by their
+//! numbers, or by their places in the file where whoever asks walks in that order.
 
 use crate::observe::Observed;
 use history::{Interval, Status, TxnId};
@@ -20,61 +21,63 @@ pub struct Timeline {
 }
 
 impl Timeline {
-    /// The line of a history with times.
+    /// The line of a history with times, by the numbers of transactions.
     pub fn new(observed: &Observed<'_>) -> Option<Timeline> {
+        Timeline::by(observed, |_, txn| txn.0)
+    }
+
+    /// The same by the places of transactions in the file.
+    pub fn in_file_order(observed: &Observed<'_>) -> Option<Timeline> {
+        Timeline::by(observed, |place, _| place)
+    }
+
+    /// `number`: of a transaction by its place in the file.
+    fn by(observed: &Observed<'_>, number: impl Fn(u32, TxnId) -> u32) -> Option<Timeline> {
         let history = observed.history;
         if !history.has_intervals() {
             return None;
         }
-        let interval = |txn: u32| {
-            let unknown = Interval {
-                start: i64::MIN,
-                end: Interval::NEVER,
-            };
-            history.interval(TxnId(txn)).unwrap_or(unknown)
+        let unknown = Interval {
+            start: i64::MIN,
+            end: Interval::NEVER,
         };
-        let taken = |txn: &u32| observed.taken[*txn as usize];
-        // A transaction whose client heard nothing of it may have committed at any later time.
-        let completed = |txn: &u32| {
-            history.status(TxnId(*txn)) == Status::Committed
-                && interval(*txn).end != Interval::NEVER
-        };
+        let txn_count = history.txn_count();
         // Most files have them by time, or nearly so, and nothing is to be sorted or searched far.
-        let all = || observed.file_order.iter().map(|txn| txn.0);
-        let mut by_end: Vec<(i64, u32)> = all()
-            .filter(taken)
-            .filter(completed)
-            .map(|txn| (interval(txn).completion(), txn))
-            .collect();
+        let mut by_end: Vec<(i64, u32)> = Vec::with_capacity(txn_count);
+        let mut starts: Vec<(i64, u32)> = Vec::with_capacity(txn_count);
+        for (place, placed) in (0u32..).zip(&observed.file_order) {
+            let (txn, interval) = (placed.txn, history.interval(placed.txn));
+            let interval = interval.unwrap_or(unknown);
+            let number = number(place, txn);
+            starts.push((interval.start, number));
+            // A transaction whose client heard nothing of it may have committed at any later time.
+            let has_completed = observed.statuses[txn.index()] == Status::Committed
+                && interval.end != Interval::NEVER;
+            if observed.taken[txn.index()] && has_completed {
+                by_end.push((interval.completion(), number));
+            }
+        }
         by_end.sort();
-        let mut before = vec![0; history.txn_count()];
+        let mut before = vec![0; txn_count];
         let mut near = 0;
-        for txn in all() {
-            near = first_from(&by_end, interval(txn).start, near);
-            before[txn as usize] = near as u32;
+        for &(start, number) in &starts {
+            near = first_from(&by_end, start, near);
+            before[number as usize] = near as u32;
         }
         // From a reference: by value, the numbers would stay in the room of the pairs.
-        let completions: Vec<u32> = by_end.iter().map(|&(_, txn)| txn).collect();
+        let completions: Vec<u32> = by_end.iter().map(|&(_, number)| number).collect();
         drop(by_end);
-        let mut place = vec![u32::MAX; history.txn_count()];
-        for (at, &txn) in completions.iter().enumerate() {
-            place[txn as usize] = at as u32;
+        let mut place = vec![u32::MAX; txn_count];
+        for (at, &number) in completions.iter().enumerate() {
+            place[number as usize] = at as u32;
         }
-        let mut starting_at = vec![0u32; completions.len() + 2];
-        let all = 0..history.txn_count() as u32;
-        for txn in all.clone().filter(taken) {
-            starting_at[before[txn as usize] as usize + 1] += 1;
-        }
-        for number in 0..=completions.len() {
-            starting_at[number + 1] += starting_at[number];
-        }
-        let mut next = starting_at.clone();
-        let mut starting = vec![0; starting_at[completions.len() + 1] as usize];
-        for txn in all.filter(taken) {
-            let slot = &mut next[before[txn as usize] as usize];
-            starting[*slot as usize] = txn;
-            *slot += 1;
-        }
+        let taken = observed.file_order.iter().zip(&starts);
+        let taken = taken.filter(|(placed, _)| observed.taken[placed.txn.index()]);
+        let (starting, starting_at) = starting(
+            &before,
+            completions.len(),
+            taken.map(|(_, &(_, number))| number),
+        );
         Some(Timeline {
             completions,
             before,
@@ -113,6 +116,29 @@ impl Timeline {
     pub fn len(&self) -> usize {
         self.completions.len()
     }
+}
+
+/// Transactions by the number of completions before them, and where those of each number begin.
+fn starting(
+    before: &[u32],
+    completion_count: usize,
+    taken: impl Iterator<Item = u32> + Clone,
+) -> (Vec<u32>, Vec<u32>) {
+    let mut starting_at = vec![0u32; completion_count + 2];
+    for number in taken.clone() {
+        starting_at[before[number as usize] as usize + 1] += 1;
+    }
+    for place in 0..=completion_count {
+        starting_at[place + 1] += starting_at[place];
+    }
+    let mut next = starting_at.clone();
+    let mut starting = vec![0; starting_at[completion_count + 1] as usize];
+    for number in taken {
+        let slot = &mut next[before[number as usize] as usize];
+        starting[*slot as usize] = number;
+        *slot += 1;
+    }
+    (starting, starting_at)
 }
 
 /// How many completions precede a time: a search outwards from a place that is probably near.

@@ -3,9 +3,10 @@
 //! Cost: one pass over the operations for each table; a transaction with many operations is indexed
 //! once, so that finding one of its writes never costs its length.
 
-use crate::observe::{Link, Observed};
+use crate::observe::{Link, Observed, Placed};
 use history::TxnId;
 use rustc_hash::FxHashMap;
+use std::ops::Range;
 
 /// Transactions with more operations than this are indexed by key.
 const SCANNED_MAX: u32 = 32;
@@ -33,13 +34,22 @@ impl<'a> Writes<'a> {
     #[inline]
     pub fn find(&self, txn: u32, key: u32) -> Option<u32> {
         let history = self.observed.history;
-        if history.txn(TxnId(txn)).op_count > SCANNED_MAX {
-            return self.large.get(&(txn, key)).copied();
+        self.find_among(TxnId(txn), history.op_range(TxnId(txn)), key)
+    }
+
+    /// The same for a transaction whose operations have been looked up.
+    #[inline]
+    pub fn find_in(&self, placed: Placed, key: u32) -> Option<u32> {
+        self.find_among(placed.txn, placed.ops(), key)
+    }
+
+    #[inline]
+    fn find_among(&self, txn: TxnId, mut ops: Range<usize>, key: u32) -> Option<u32> {
+        if ops.len() > SCANNED_MAX as usize {
+            return self.large.get(&(txn.0, key)).copied();
         }
-        let keys = &history.ops().keys;
-        let mut range = history.op_range(TxnId(txn));
-        range
-            .find(|&op| keys[op].0 == key && self.observed.links[op] == Link::WRITE)
+        let keys = &self.observed.history.ops().keys;
+        ops.find(|&op| keys[op].0 == key && self.observed.links[op] == Link::WRITE)
             .map(|op| op as u32)
     }
 }

@@ -102,8 +102,9 @@ fn real_time_is_told_with_its_times() {
     let text = told(Level::StrictSerializable, &["0 1..2 w x 1", "1 5..9 r x 0"]);
     assert_eq!(
         text,
-        "G-single-realtime: s0t0 ended at 2, before s1t1 began at 5; s1t1 read x=0, which s0t0 \
-         overwrote with x=1: a circle."
+        "G-single-realtime: Let s0t0 = [w(x, 1)], s1t1 = [r(x, 0)]. Then: s0t0 < s1t1, because \
+         s0t0 ended at 2, before s1t1 began at 5. However, s1t1 < s0t0, because s1t1 did not \
+         observe s0t0's write of 1 to x: a contradiction!"
     );
 }
 

@@ -7,6 +7,7 @@ mod elements;
 mod explanations;
 mod fuzzed;
 mod key_order;
+mod linearizable;
 mod serial_runs;
 mod shape;
 mod shapes;

@@ -51,7 +51,7 @@ mod versions;
 mod visible;
 mod walk;
 
-use crate::{Anomaly, History, Initial, KeyOrder, Level, LevelResult, TxnId, Verdict};
+use crate::{Anomaly, History, Initial, KeyOrder, Level, LevelResult, OpKind, TxnId, Verdict};
 use std::fmt;
 
 /// Why evidence was not accepted.
@@ -110,6 +110,7 @@ pub fn certify_assuming(
         );
         return elements::certify(history, initial, result);
     }
+    require_one_use(history)?;
     match &result.verdict {
         Verdict::Holds(order) => {
             key_order::check_order(history, initial, keys, order)?;
@@ -120,6 +121,21 @@ pub fn certify_assuming(
         }
         Verdict::Unknown(_) => Err(Refusal::new("an unknown verdict has no evidence to check")),
     }
+}
+
+/// Refuses a history with a key that is both a list and a register: no level is defined for it.
+fn require_one_use(history: &History) -> Result<(), Refusal> {
+    let mut is_list: Vec<Option<bool>> = vec![None; history.keys().limit()];
+    let ops = history.ops();
+    for (kind, &key) in ops.kinds.iter().zip(&ops.keys) {
+        let found = matches!(kind, OpKind::Append | OpKind::ReadList);
+        require!(
+            *is_list[key.index()].get_or_insert(found) == found,
+            "{} is used both as a list and as a register, which no level is defined for",
+            history.key_name(key)
+        );
+    }
+    Ok(())
 }
 
 /// Re-checks that what is assumed of each key contradicts the history: the versions of a key go in

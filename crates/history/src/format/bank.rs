@@ -4,8 +4,9 @@
 //! are named by their text, so that `0` in EDN is `"0"` in JSON.
 
 use super::edn::{Atom, Flaw, Scan, Scanner};
-use super::jepsen_event::{Event, Phase, Process, next_event};
-use super::{Format, FormatError, Source, detect, store};
+use super::events::{Taker, each_event};
+use super::jepsen_event::{Event, Phase, Process};
+use super::{Format, FormatError, Source};
 
 /// What one read returned.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -31,75 +32,32 @@ pub fn read(
     format: Option<Format>,
     notes: &mut Vec<String>,
 ) -> Result<BankHistory, FormatError> {
-    let format = match format {
-        Some(format) => format,
-        None => detect(&[source])?,
-    };
-    let bytes = source.bytes;
-    match format {
-        Format::JepsenJson => read_text::<true>(bytes, notes).map_err(|flaw| flaw.in_text(bytes)),
-        Format::JepsenStore => {
-            let text = store::edn_text(bytes, notes)?;
-            read_text::<false>(&text, notes).map_err(|flaw| flaw.in_text(&text))
-        }
-        _ => read_text::<false>(bytes, notes).map_err(|flaw| flaw.in_text(bytes)),
-    }
-}
-
-fn read_text<const JSON: bool>(bytes: &[u8], notes: &mut Vec<String>) -> Scan<BankHistory> {
-    let start = if bytes.starts_with(b"\xef\xbb\xbf") {
-        3
-    } else {
-        0
-    };
-    let mut scanner = Scanner::<JSON>::at(bytes, start);
     let mut bank = BankHistory::default();
-    let mut count = 0u64;
-    loop {
-        let event = match next_event(&mut scanner, count == 0) {
-            Ok(Some(event)) => event,
-            Ok(None) => return Ok(bank),
-            Err(flaw) if flaw.at_end => {
-                notes.push(format!(
-                    "the file ends in the middle of an operation; the {count} whole ones before \
-                     it were read"
-                ));
-                return Ok(bank);
-            }
-            Err(flaw) => return Err(flaw),
-        };
-        take(&mut bank, bytes, &event, count, JSON)?;
-        count += 1;
-    }
+    each_event(source, format, notes, &mut bank)?;
+    Ok(bank)
 }
 
-fn take(
-    bank: &mut BankHistory,
-    bytes: &[u8],
-    event: &Event<'_>,
-    place: u64,
-    json: bool,
-) -> Scan<()> {
-    if event.process == Process::Fault {
-        return Ok(());
+impl Taker for BankHistory {
+    fn take<const JSON: bool>(&mut self, bytes: &[u8], event: &Event<'_>, place: u64) -> Scan<()> {
+        if event.process == Process::Fault {
+            return Ok(());
+        }
+        if event.f == b"transfer" && event.phase == Phase::Invoke {
+            self.transfer_count += 1;
+        }
+        if event.f != b"read" || event.phase != Phase::Ok {
+            return Ok(());
+        }
+        let accounts = match event.value {
+            None => Vec::new(),
+            Some(at) => balances(&mut Scanner::<JSON>::at(bytes, at))?,
+        };
+        self.reads.push(Balances {
+            index: event.index.unwrap_or(place),
+            accounts,
+        });
+        Ok(())
     }
-    if event.f == b"transfer" && event.phase == Phase::Invoke {
-        bank.transfer_count += 1;
-    }
-    if event.f != b"read" || event.phase != Phase::Ok {
-        return Ok(());
-    }
-    let at = event.value.unwrap_or(event.at);
-    let accounts = match json {
-        _ if event.value.is_none() => Vec::new(),
-        true => balances(&mut Scanner::<true>::at(bytes, at))?,
-        false => balances(&mut Scanner::<false>::at(bytes, at))?,
-    };
-    bank.reads.push(Balances {
-        index: event.index.unwrap_or(place),
-        accounts,
-    });
-    Ok(())
 }
 
 fn balances<const JSON: bool>(

@@ -45,7 +45,19 @@ pub fn detect(sources: &[Source]) -> Result<Format, FormatError> {
     }
     of_text(head)
         .or_else(|| is_dbcop_bincode(bytes).then_some(Format::DbcopBincode))
-        .ok_or_else(|| unknown(head))
+        .ok_or_else(|| damaged_text(head).unwrap_or_else(|| unknown(head)))
+}
+
+/// What is wrong with a file that begins as a text and goes on with zeros, as crashes leave them.
+fn damaged_text(head: &[u8]) -> Option<FormatError> {
+    let at = memchr::memchr(0, head)?;
+    of_text(&head[..at])?;
+    let problem = "expected text, found a zero byte";
+    Some(
+        FormatError::new(Place::Byte(at as u64), problem).hint(
+            "was the machine or the disk stopped while this was written? Cut the file off there",
+        ),
+    )
 }
 
 /// The first meaningful line decides.

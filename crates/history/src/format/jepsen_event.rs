@@ -48,8 +48,29 @@ pub(crate) struct Event<'a> {
     pub value: Option<usize>,
 }
 
+/// Is asked to read a value, given the `:type` and `:f` that stand before it; false, with nothing
+/// consumed, if it does not. Reading a value at once spares looking for its end first.
+pub(crate) trait ValueReader<const JSON: bool> {
+    /// See the trait.
+    fn read(&mut self, scanner: &mut Scanner<'_, JSON>, phase: Option<Phase>, f: &[u8]) -> bool;
+}
+
+/// Reads no value.
+pub(crate) struct Later;
+
+impl<const JSON: bool> ValueReader<JSON> for Later {
+    fn read(&mut self, _: &mut Scanner<'_, JSON>, _: Option<Phase>, _: &[u8]) -> bool {
+        false
+    }
+}
+
 /// Reads the map whose `{` was consumed at `at`.
-fn scan_event<'a, const JSON: bool>(scanner: &mut Scanner<'a, JSON>, at: usize) -> Scan<Event<'a>> {
+#[inline]
+fn scan_event<'a, const JSON: bool>(
+    scanner: &mut Scanner<'a, JSON>,
+    at: usize,
+    values: &mut impl ValueReader<JSON>,
+) -> Scan<Event<'a>> {
     let mut phase = None;
     let mut event = Event {
         at,
@@ -78,7 +99,9 @@ fn scan_event<'a, const JSON: bool>(scanner: &mut Scanner<'a, JSON>, at: usize) 
             b"isolde/label" => event.label = Some(integer(scanner, "isolde/label")?),
             b"value" => {
                 event.value = Some(scanner.pos);
-                scanner.skip()?;
+                if !values.read(scanner, phase, event.f) {
+                    scanner.skip()?;
+                }
             }
             _ => scanner.skip()?,
         }
@@ -138,6 +161,7 @@ fn function<'a, const JSON: bool>(scanner: &mut Scanner<'a, JSON>) -> Scan<&'a [
 pub(crate) fn next_event<'a, const JSON: bool>(
     scanner: &mut Scanner<'a, JSON>,
     is_first: bool,
+    values: &mut impl ValueReader<JSON>,
 ) -> Scan<Option<Event<'a>>> {
     scanner.space()?;
     let mut at = scanner.pos;
@@ -169,7 +193,7 @@ pub(crate) fn next_event<'a, const JSON: bool>(
         let flaw = scanner.unexpected("an operation map `{`");
         return Err(flaw.hint("a Jepsen history is a sequence of maps, or one vector of them"));
     }
-    scan_event(scanner, at).map(Some)
+    scan_event(scanner, at, values).map(Some)
 }
 
 fn scan_phase<const JSON: bool>(scanner: &mut Scanner<'_, JSON>) -> Scan<Phase> {

@@ -9,12 +9,11 @@
 use super::ReadOptions;
 use super::codes::key_table;
 use super::edn::{Flaw, Scan, Scanner};
-use super::jepsen_event::{Event, Phase, Process, next_event};
+use super::jepsen_clock::EventOrder;
+use super::jepsen_event::{Event, Phase, Process, ValueReader, next_event};
+use super::jepsen_open::{Open, Processes};
 use super::jepsen_value::{Certainty, Values};
-use crate::shared_lists::NumberHasher;
 use crate::{Builder, History, Interval, Status};
-use std::collections::HashMap;
-use std::hash::BuildHasherDefault;
 
 /// How much of a file is given back at a time.
 const RELEASED_AT_ONCE: usize = 8 << 20;
@@ -26,17 +25,37 @@ const READ_AGAIN_MAX: u32 = 64;
 /// Which clock the intervals are on.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Clock {
+    /// `:time` in the order of `:index`, as long as every map has both and neither descends.
+    Indexed,
     /// `:time`, as long as every map has one.
     Time,
     /// The position in the file.
     Position,
 }
 
-/// An invocation whose completion has not come yet.
-struct Open<'a> {
-    event: Event<'a>,
-    start: i64,
-    number: u64,
+/// Reads the values of transactions that succeeded as soon as they are met.
+struct Eager<'r> {
+    builder: &'r mut Builder,
+    values: &'r mut Values,
+    /// Where the operations of the map begin.
+    ops_start: usize,
+    is_read: bool,
+}
+
+impl<const JSON: bool> ValueReader<JSON> for Eager<'_> {
+    #[inline]
+    fn read(&mut self, scanner: &mut Scanner<'_, JSON>, phase: Option<Phase>, f: &[u8]) -> bool {
+        self.builder.ops.truncate(self.ops_start);
+        let start = scanner.pos;
+        let is_wanted = phase == Some(Phase::Ok) && f == b"txn" && scanner.peek() == Some(b'[');
+        self.is_read = is_wanted && self.values.unchecked_txn(self.builder, scanner).is_ok();
+        if !self.is_read {
+            // What is wrong is said by whoever needs the value.
+            self.builder.ops.truncate(self.ops_start);
+            scanner.pos = start;
+        }
+        self.is_read
+    }
 }
 
 /// The state of one pass.
@@ -45,7 +64,12 @@ pub(crate) struct Reader<'a, const JSON: bool> {
     clock: Clock,
     builder: Builder,
     values: Values,
-    open: HashMap<i64, Open<'a>, BuildHasherDefault<NumberHasher>>,
+    processes: Processes<'a>,
+    order: EventOrder,
+    /// The `:index` and `:time` of the last map, and whether all had the same time.
+    last_index: Option<u64>,
+    last_time: Option<i64>,
+    has_one_time: bool,
     nameless: Vec<Open<'a>>,
     event_count: u64,
     txn_number: u64,
@@ -63,17 +87,14 @@ pub(crate) struct Reader<'a, const JSON: bool> {
 impl<'a, const JSON: bool> Reader<'a, JSON> {
     /// Reads a whole file.
     pub fn read(bytes: &'a [u8], options: &ReadOptions, notes: &mut Vec<String>) -> Scan<History> {
-        // A file is first taken to have times; the first map without one sends us back once.
-        let first = Self::new(bytes, Clock::Time).run(options)?;
-        let (history, more) = match first {
-            Some(done) => done,
-            None => match Self::new(bytes, Clock::Position).run(options)? {
-                Some(done) => done,
-                None => return Err(Flaw::new(0, "positions cannot be missing")),
-            },
-        };
-        notes.extend(more);
-        Ok(history)
+        // A file is first taken to have indices and times; the first map without sends us back.
+        for clock in [Clock::Indexed, Clock::Time, Clock::Position] {
+            if let Some((history, more)) = Self::new(bytes, clock).run(options)? {
+                notes.extend(more);
+                return Ok(history);
+            }
+        }
+        Err(Flaw::new(0, "positions cannot be missing"))
     }
 
     fn new(bytes: &'a [u8], clock: Clock) -> Self {
@@ -82,7 +103,11 @@ impl<'a, const JSON: bool> Reader<'a, JSON> {
             clock,
             builder: Builder::new(),
             values: Values::default(),
-            open: HashMap::default(),
+            processes: Processes::default(),
+            order: EventOrder::new(),
+            last_index: None,
+            last_time: None,
+            has_one_time: true,
             nameless: Vec::new(),
             event_count: 0,
             txn_number: 0,
@@ -96,7 +121,7 @@ impl<'a, const JSON: bool> Reader<'a, JSON> {
         }
     }
 
-    /// One pass; nothing if a map has no time although the clock asks for it.
+    /// One pass; nothing if a map lacks what the clock asks for.
     fn run(mut self, options: &ReadOptions) -> Scan<Option<(History, Vec<String>)>> {
         let mut scanner = Scanner::<JSON>::at(self.bytes, 0);
         if self.bytes.starts_with(b"\xef\xbb\xbf") {
@@ -105,14 +130,30 @@ impl<'a, const JSON: bool> Reader<'a, JSON> {
         loop {
             self.give_back(scanner.pos, options);
             let is_first = self.event_count == 0 && self.fault_count == 0;
-            match next_event(&mut scanner, is_first) {
+            let ops_start = self.builder.ops.len();
+            let mut eager = Eager {
+                builder: &mut self.builder,
+                values: &mut self.values,
+                ops_start,
+                is_read: false,
+            };
+            let event = next_event(&mut scanner, is_first, &mut eager);
+            let is_read = eager.is_read;
+            let is_kept = |event: &Event<'_>| {
+                event.phase == Phase::Ok && event.process != Process::Fault && event.f == b"txn"
+            };
+            let is_read = is_read && matches!(&event, Ok(Some(event)) if is_kept(event));
+            if !is_read {
+                self.builder.ops.truncate(ops_start);
+            }
+            match event {
                 Ok(None) => break,
                 Ok(Some(event)) if event.process == Process::Fault => self.fault_count += 1,
                 Ok(Some(event)) => {
-                    if self.clock == Clock::Time && event.time.is_none() {
+                    let Some(now) = self.time_of(&event) else {
                         return Ok(None);
-                    }
-                    self.take(event)?;
+                    };
+                    self.take(event, now, ops_start, is_read)?;
                 }
                 Err(flaw) if flaw.at_end => {
                     self.notes.push(format!(
@@ -128,18 +169,43 @@ impl<'a, const JSON: bool> Reader<'a, JSON> {
         self.finish(options).map(Some)
     }
 
-    fn take(&mut self, event: Event<'a>) -> Scan<()> {
+    /// When an event was, by the clock; nothing if it does not say.
+    #[inline]
+    fn time_of(&mut self, event: &Event<'a>) -> Option<i64> {
         let position = self.event_count as i64;
         self.event_count += 1;
-        let now = match self.clock {
-            Clock::Time => event.time.unwrap_or(position),
-            Clock::Position => position,
+        if self.clock == Clock::Position {
+            return Some(position);
+        }
+        let time = event.time?;
+        let last_time = self.last_time.replace(time);
+        self.has_one_time &= last_time.is_none_or(|last| last == time);
+        if self.clock == Clock::Time {
+            return Some(time);
+        }
+        let index = event.index?;
+        let descends = self.last_index.is_some_and(|last| last >= index);
+        if descends || last_time.is_some_and(|last| last > time) {
+            return None;
+        }
+        self.last_index = Some(index);
+        let process = match event.process {
+            Process::Client(process) => Some(process),
+            _ => None,
         };
+        Some(match event.phase {
+            Phase::Invoke => self.order.invocation(time, process),
+            phase => self.order.completion(time, process, phase == Phase::Ok),
+        })
+    }
+
+    /// `is_read`: whether the operations were read already, from `ops_start` on.
+    fn take(&mut self, event: Event<'a>, now: i64, ops_start: usize, is_read: bool) -> Scan<()> {
         if event.phase == Phase::Invoke {
             return self.invoke(event, now);
         }
         let invocation = match event.process {
-            Process::Client(process) => self.open.remove(&process),
+            Process::Client(process) => self.processes.slot(process).open.take(),
             _ => {
                 let newest = self
                     .nameless
@@ -148,7 +214,28 @@ impl<'a, const JSON: bool> Reader<'a, JSON> {
                 newest.map(|at| self.nameless.remove(at))
             }
         };
-        self.complete(invocation, event, now)
+        let (status, end) = match event.phase {
+            Phase::Ok => (Status::Committed, now),
+            Phase::Fail => (Status::Aborted, now),
+            Phase::Info | Phase::Invoke => (Status::Indeterminate, Interval::NEVER),
+        };
+        if !is_read {
+            self.ops_of(invocation.as_ref(), &event, ops_start)?;
+            if self.leave_out_strange() {
+                return Ok(());
+            }
+        }
+        let open = invocation.unwrap_or_else(|| {
+            self.orphan_count += 1;
+            self.txn_number += 1;
+            Open {
+                event,
+                // The invocation is unknown, so it may have been at any time before.
+                start: i64::MIN,
+                number: self.txn_number - 1,
+            }
+        });
+        self.close(&open, status, end, ops_start)
     }
 
     fn invoke(&mut self, event: Event<'a>, now: i64) -> Scan<()> {
@@ -168,7 +255,7 @@ impl<'a, const JSON: bool> Reader<'a, JSON> {
             self.nameless.push(open);
             return Ok(());
         };
-        match self.open.insert(process, open) {
+        match self.processes.slot(process).open.replace(open) {
             None => Ok(()),
             Some(_) => Err(Flaw::new(
                 event.at,
@@ -178,37 +265,18 @@ impl<'a, const JSON: bool> Reader<'a, JSON> {
         }
     }
 
-    fn complete(&mut self, open: Option<Open<'a>>, event: Event<'a>, now: i64) -> Scan<()> {
-        let (status, end) = match event.phase {
-            Phase::Ok => (Status::Committed, now),
-            Phase::Fail => (Status::Aborted, now),
-            Phase::Info | Phase::Invoke => (Status::Indeterminate, Interval::NEVER),
-        };
-        let ops_start = self.builder.ops.len();
-        let invocation = open.as_ref().map(|open| &open.event);
+    /// The operations of a completed transaction.
+    fn ops_of(&mut self, open: Option<&Open<'a>>, event: &Event<'a>, ops_start: usize) -> Scan<()> {
+        let invocation = open.map(|open| &open.event);
         if event.phase == Phase::Ok {
-            self.committed_ops(invocation, &event)?;
-        } else {
-            let event_for = invocation.unwrap_or(&event);
-            self.fill(event_for, event_for.value, Certainty::Attempted)?;
-            if !self.values.is_strange {
-                self.merge_results(&event, ops_start);
-            }
+            return self.committed_ops(invocation, event);
         }
-        if self.leave_out_strange() {
-            return Ok(());
+        let event_for = invocation.unwrap_or(event);
+        self.fill(event_for, event_for.value, Certainty::Attempted)?;
+        if !self.values.is_strange {
+            self.merge_results(event, ops_start);
         }
-        let open = open.unwrap_or_else(|| {
-            self.orphan_count += 1;
-            self.txn_number += 1;
-            Open {
-                event,
-                // The invocation is unknown, so it may have been at any time before.
-                start: i64::MIN,
-                number: self.txn_number - 1,
-            }
-        });
-        self.close(&open, status, end, ops_start)
+        Ok(())
     }
 
     /// Whether the operation just read is none on data. Such a one is not a transaction.
@@ -279,9 +347,7 @@ impl<'a, const JSON: bool> Reader<'a, JSON> {
                 ops.values[ops_start + i] = ops.values[asked_end + i];
             }
         }
-        ops.kinds.truncate(asked_end);
-        ops.keys.truncate(asked_end);
-        ops.values.truncate(asked_end);
+        ops.truncate(asked_end);
     }
 
     fn close(&mut self, open: &Open<'a>, status: Status, end: i64, ops_start: usize) -> Scan<()> {
@@ -290,14 +356,17 @@ impl<'a, const JSON: bool> Reader<'a, JSON> {
             Some(label) => label.unwrap_or(crate::UNLABELLED),
             None => event.index.unwrap_or(open.number),
         };
+        let builder = &mut self.builder;
         let session = match event.process {
-            Process::Client(process) => process,
+            Process::Client(process) => {
+                let session = &mut self.processes.slot(process).session;
+                *session.get_or_insert_with(|| builder.session(process))
+            }
             _ => {
                 self.nameless_count += 1;
-                self.nameless_count - 1
+                builder.session(self.nameless_count - 1)
             }
         };
-        let session = self.builder.session(session);
         let interval = Interval {
             start: open.start,
             end,
@@ -308,7 +377,7 @@ impl<'a, const JSON: bool> Reader<'a, JSON> {
     }
 
     fn finish(mut self, options: &ReadOptions) -> Scan<(History, Vec<String>)> {
-        let mut open: Vec<Open<'a>> = self.open.drain().map(|(_, open)| open).collect();
+        let mut open = self.processes.take_all();
         open.append(&mut self.nameless);
         open.sort_by_key(|open| open.event.at);
         for open in &open {
@@ -334,7 +403,9 @@ impl<'a, const JSON: bool> Reader<'a, JSON> {
         self.values.settle_kinds(&mut self.builder);
         self.builder.values = self.values.values.table;
         let mut history = self.builder.finish();
-        if has_one_time(&history) {
+        // Times that are all the same order nothing. Files made by hand, and those this crate writes
+        // for histories without times, have `:time 0` throughout.
+        if self.clock != Clock::Position && self.has_one_time {
             history.intervals = None;
         }
         Ok((history, self.notes))
@@ -366,17 +437,4 @@ impl<'a, const JSON: bool> Reader<'a, JSON> {
             ));
         }
     }
-}
-
-/// Whether all times are the same, so that they order nothing. Files made by hand, and those this
-/// crate writes for histories without times, have `:time 0` throughout.
-fn has_one_time(history: &History) -> bool {
-    let Some(intervals) = &history.intervals else {
-        return false;
-    };
-    let first = intervals.first().map(|interval| interval.start);
-    intervals.iter().all(|interval| {
-        Some(interval.start) == first
-            && (Some(interval.end) == first || interval.end == Interval::NEVER)
-    })
 }

@@ -43,6 +43,8 @@ pub(crate) struct Values {
     /// The first such operation, as an error in case there is no other kind.
     pub first_strange: Option<Box<Flaw>>,
     elements: Vec<ValueCode>,
+    /// Whether nobody has looked whether the brackets of the value match.
+    is_unchecked: bool,
     has_plain: bool,
     /// Whether plain operations are on one of several objects: `[key value]`.
     is_independent: bool,
@@ -83,13 +85,45 @@ impl Values {
         self.plain(builder, scanner, event, how)
     }
 
+    /// The same for a transaction whose brackets nobody has looked at: those of this value are square
+    /// and match, or it is an error.
+    #[inline]
+    pub fn unchecked_txn<const JSON: bool>(
+        &mut self,
+        builder: &mut Builder,
+        scanner: &mut Scanner<'_, JSON>,
+    ) -> Scan<()> {
+        self.is_unchecked = true;
+        let result = self.micro_ops(builder, scanner, Certainty::Observed);
+        self.is_unchecked = false;
+        result
+    }
+
+    /// Consumes an opening bracket.
+    #[inline]
+    fn open<const JSON: bool>(&self, scanner: &mut Scanner<'_, JSON>) -> Scan<bool> {
+        if !self.is_unchecked {
+            return open_bracket(scanner);
+        }
+        scanner.accept(b'[')
+    }
+
+    /// Consumes a closing bracket.
+    #[inline]
+    fn close<const JSON: bool>(&self, scanner: &mut Scanner<'_, JSON>, of_set: bool) -> Scan<bool> {
+        if !self.is_unchecked {
+            return close_bracket(scanner);
+        }
+        scanner.accept(if of_set { b'}' } else { b']' })
+    }
+
     fn micro_ops<const JSON: bool>(
         &mut self,
         builder: &mut Builder,
         scanner: &mut Scanner<'_, JSON>,
         how: Certainty,
     ) -> Scan<()> {
-        if !open_bracket(scanner)? {
+        if !self.open(scanner)? {
             let nil: &[u8] = if JSON { b"null" } else { b"nil" };
             if scanner.bytes[scanner.pos..].starts_with(nil) {
                 return Ok(());
@@ -99,8 +133,8 @@ impl Values {
                 .hint("the :value of a transaction is like [[:append 1 2] [:r 3 nil]]"));
         }
         let mut is_first = true;
-        while !close_bracket(scanner)? {
-            if open_bracket(scanner)? {
+        while !self.close(scanner, false)? {
+            if self.open(scanner)? {
                 self.micro_op(builder, scanner, None, how)?;
             } else if is_first {
                 return self.independent_txn(builder, scanner, how);
@@ -132,9 +166,9 @@ impl Values {
             return Err(one_of_two(scanner));
         }
         let object = scanner.text(start)?;
-        if open_bracket(scanner)? {
-            while !close_bracket(scanner)? {
-                if !open_bracket(scanner)? {
+        if self.open(scanner)? {
+            while !self.close(scanner, false)? {
+                if !self.open(scanner)? {
                     return Err(scanner.unexpected("a micro-operation `[` or `]`"));
                 }
                 self.micro_op(builder, scanner, Some(&object), how)?;
@@ -142,7 +176,7 @@ impl Values {
         } else if scanner.atom()? != Atom::Nil {
             return Err(one_of_two(scanner));
         }
-        match close_bracket(scanner)? {
+        match self.close(scanner, false)? {
             true => Ok(()),
             false => Err(scanner.unexpected("`]` after a key and its micro-operations")),
         }
@@ -194,7 +228,7 @@ impl Values {
             (kind, self.values.scan(scanner)?)
         };
         push(builder, kind, key, value);
-        if !close_bracket(scanner)? {
+        if !self.close(scanner, false)? {
             return Err(scanner.unexpected("`]` after a micro-operation"));
         }
         Ok(())
@@ -213,7 +247,9 @@ impl Values {
         let kind = match scanner.peek() {
             Some(b']' | b')') => return Ok((OpKind::Read, ValueCode::UNKNOWN)),
             Some(b'[' | b'(') => {
-                scanner.pos += 1;
+                if !self.open(scanner)? {
+                    return Err(scanner.unexpected("a list in square brackets"));
+                }
                 let known = list_text::read(scanner, builder, key.0, &mut self.elements);
                 if let Some(list) = known {
                     return Ok((OpKind::ReadList, list));
@@ -231,7 +267,7 @@ impl Values {
             }
         };
         self.elements.clear();
-        while !close_bracket(scanner)? {
+        while !self.close(scanner, kind == OpKind::ReadSet)? {
             let element = self.values.scan(scanner)?;
             self.elements.push(element);
         }

@@ -3,9 +3,12 @@
 //! Lines are in order of time; a process does one thing at a time, so the transactions of a session
 //! must not overlap, and one whose outcome is unknown must be its session's last. A label that is
 //! not the line's `:index` is kept in an additional field, `:isolde/label`, which other tools ignore.
+//! Where the order of lines would say more than the times do (somebody's answer and somebody else's
+//! question at one time, which are concurrent), lines have no `:index`.
 
 use super::WriteError;
 use super::escape::write_quoted;
+use super::jepsen_clock::EventOrder;
 use super::jepsen_value::KeyUse;
 use crate::{
     History, Interval, KeyId, Op, OpKind, SessionId, Status, TxnId, UNLABELLED, Value, ValueCode,
@@ -26,6 +29,8 @@ struct Lines {
     lines: Vec<Line>,
     /// The last time of all, or nothing if the history has no times.
     last: Option<i64>,
+    /// Whether the order of the lines is that of the times.
+    is_indexed: bool,
 }
 
 impl Lines {
@@ -37,6 +42,23 @@ impl Lines {
             Some(last) if line.completion && unheard() => last,
             Some(_) => line.order,
         }
+    }
+
+    /// Whether reading the lines in their order would leave all times as they are.
+    fn is_in_order(&self, history: &History) -> bool {
+        let mut order = EventOrder::new();
+        self.last.is_none()
+            || self.lines.iter().all(|line| {
+                let row = history.txn(line.txn);
+                let process = Some(history.session_label(row.session));
+                let time = self.time(history, line);
+                let is_ok = row.status == Status::Committed;
+                let read = match line.completion {
+                    true => order.completion(time, process, is_ok),
+                    false => order.invocation(time, process),
+                };
+                read == time
+            })
     }
 }
 
@@ -51,12 +73,20 @@ pub(crate) fn write<const JSON: bool>(
     if JSON {
         text.push(b'[');
     }
+    let mut invocation_count = 0;
     for (index, line) in lines.lines.iter().enumerate() {
         if JSON && index > 0 {
             text.extend_from_slice(b",\n");
         }
         let time = lines.time(history, line);
-        write_line::<JSON>(history, &mut text, line, time, index as u64)?;
+        // What the reader takes for the label.
+        let number = match lines.is_indexed {
+            true => index as u64,
+            false => invocation_count,
+        };
+        invocation_count += u64::from(!line.completion);
+        let index = lines.is_indexed.then_some(index as u64);
+        write_line::<JSON>(history, &mut text, line, (time, index, number))?;
         if !JSON {
             text.push(b'\n');
         }
@@ -89,7 +119,13 @@ fn lines(history: &History) -> Result<Lines, WriteError> {
     let known = |line: &&Line| line.order != Interval::NEVER;
     let last = lines.iter().rev().find(known).map_or(0, |line| line.order);
     let last = history.has_intervals().then_some(last);
-    Ok(Lines { lines, last })
+    let mut lines = Lines {
+        lines,
+        last,
+        is_indexed: true,
+    };
+    lines.is_indexed = lines.is_in_order(history);
+    Ok(lines)
 }
 
 fn session_lines(
@@ -185,8 +221,7 @@ fn write_line<const JSON: bool>(
     history: &History,
     text: &mut Vec<u8>,
     line: &Line,
-    time: i64,
-    index: u64,
+    (time, index, number): (i64, Option<u64>, u64),
 ) -> io::Result<()> {
     let row = history.txn(line.txn);
     let phase = match (line.completion, row.status) {
@@ -208,14 +243,16 @@ fn write_line<const JSON: bool>(
     }
     let process = history.session_label(row.session);
     if JSON {
-        write!(
-            text,
-            "],\"process\":{process},\"time\":{time},\"index\":{index}"
-        )?;
+        write!(text, "],\"process\":{process},\"time\":{time}")?;
     } else {
-        write!(text, "], :process {process}, :time {time}, :index {index}")?;
+        write!(text, "], :process {process}, :time {time}")?;
     }
-    if !line.completion && row.label != index {
+    match index {
+        Some(index) if JSON => write!(text, ",\"index\":{index}")?,
+        Some(index) => write!(text, ", :index {index}")?,
+        None => {}
+    }
+    if !line.completion && row.label != number {
         text.extend_from_slice(if JSON {
             b",\"isolde/label\":"
         } else {

@@ -2,6 +2,7 @@
 
 mod awdit;
 pub mod bank;
+pub mod calls;
 mod cobra;
 mod codes;
 mod compress;
@@ -13,9 +14,12 @@ mod detect;
 mod edn;
 mod error;
 mod escape;
+mod events;
 mod holds;
 pub mod jepsen;
+mod jepsen_clock;
 mod jepsen_event;
+mod jepsen_open;
 mod jepsen_read;
 mod jepsen_value;
 mod jepsen_write;

@@ -143,3 +143,49 @@ fn sets_of_two_are_sets() {
     assert_eq!(kinds, [OpKind::Add, OpKind::ReadSet, OpKind::ReadSet]);
     assert_eq!(history.key_count(), 1);
 }
+
+/// Two writes, the second one invoked at the very time at which the first was answered.
+const TIED: &str = "{:type :invoke, :process 0, :f :txn, :value [[:w 1 2]], :time 5, :index 0}
+{:type :ok, :process 0, :f :txn, :value [[:w 1 2]], :time 6, :index 1}
+{:type :invoke, :process 1, :f :txn, :value [[:w 1 3]], :time 6, :index 2}
+{:type :ok, :process 1, :f :txn, :value [[:w 1 3]], :time 9, :index 3}\n";
+
+/// Whether the first transaction ended before the second one began.
+fn is_first_over(text: &str) -> bool {
+    let history = edn(text).0;
+    let interval = |txn| history.interval(TxnId(txn)).expect("times");
+    interval(0).completion() < interval(1).start
+}
+
+#[test]
+fn events_come_in_the_order_of_their_indices() {
+    assert!(is_first_over(TIED));
+    let lines: Vec<&str> = TIED.lines().collect();
+    // Invoked first: under way at the same time.
+    let other = [lines[0], lines[2], lines[1], lines[3]].join("\n");
+    let other = other.replace(":time 6, :index 2", ":time 6, :index 01");
+    let other = other.replace(":index 1}", ":index 2}").replace("01", "1");
+    assert!(!is_first_over(&other));
+    // Where the two contradict each other, the clock counts.
+    assert!(is_first_over(
+        &other.replace(":time 6, :index 1}", ":time 7, :index 1}")
+    ));
+    // An index is no index if it is missing somewhere, or does not ascend.
+    assert!(!is_first_over(&TIED.replace(", :index 3", "")));
+    assert!(!is_first_over(&TIED.replace(":index 3", ":index 2")));
+}
+
+#[test]
+fn what_the_order_of_lines_would_add_to_the_times_is_not_written() {
+    let tied = edn(&TIED.replace(", :index 3", "")).0;
+    let mut text = Vec::new();
+    history::format::jepsen::write_edn(&tied, &mut text).expect("a history");
+    let text = String::from_utf8(text).expect("text");
+    assert!(!text.contains(":index"), "{text}");
+    assert!(!is_first_over(&text));
+    let over = edn(TIED).0;
+    let mut text = Vec::new();
+    history::format::jepsen::write_edn(&over, &mut text).expect("a history");
+    let text = String::from_utf8(text).expect("text");
+    assert!(text.contains(":index 3") && is_first_over(&text), "{text}");
+}

@@ -348,7 +348,13 @@ fn reads_that_somebody_else_can_explain_are_no_anomalies() {
     check("r(x,0)", ThinAirRead, &[0], "was written");
     check("a(x,1) ; l(x,[1])", ThinAirRead, &[1], "was written");
     check("a(x,1) ; l(x,[1])", DuplicateElement, &[1], "more often");
-    check("a(x,1) ; r(x,1)", DuplicateElement, &[1], "read no list");
+    check(
+        "a(x,1) ; r(x,1)",
+        DuplicateElement,
+        &[1],
+        "both as a list and as a register",
+    );
+    check("a(x,1) ; r(y,1)", DuplicateElement, &[1], "read no list");
     check(
         "a(x,1) ; a(x,1) ; l(x,[1 1])",
         DuplicateElement,

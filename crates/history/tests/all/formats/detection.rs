@@ -154,3 +154,19 @@ fn compressed_files_are_unpacked() {
         assert_ne!(decompress(&damaged), Ok(Some(text.clone())));
     }
 }
+
+#[test]
+fn zeros_in_a_text_are_named() {
+    let text = b"{:type :invoke, :process 0, :f :txn, :value [[:w 1 2]]}\n\0\0\0\0";
+    let source = Source {
+        name: "history.edn",
+        bytes: text,
+    };
+    let error = detect(&[source])
+        .expect_err("no text has zeros")
+        .to_string();
+    assert!(
+        error.contains("byte 56") && error.contains("zero byte"),
+        "{error}"
+    );
+}
