@@ -104,9 +104,10 @@ fn what_is_found_only_beyond_the_bounds_is_not_called_safe() {
         .exits(0)
         .says(&["NOT ROBUST"]);
     let skew = [LOST_UPDATE, "-l", "si", "--length", "3"];
-    isolde(&[&["program"][..], &skew].concat())
-        .exits(0)
-        .says(&["At snapshot-isolation every run is serializable"]);
+    isolde(&[&["program"][..], &skew].concat()).exits(0).says(&[
+        "snapshot-isolation  yes        every run is serializable",
+        "At snapshot-isolation every run is serializable",
+    ]);
 }
 
 #[test]
@@ -145,6 +146,8 @@ fn robustness_is_proved_refuted_and_repaired() {
     ])
     .exits(1)
     .says(&[
+        "Is it safe?\n  snapshot-isolation  no         a run that is not serializable is below",
+        "serializable        yes",
         "NOT ROBUST",
         "{Balance, TransactSavings, WriteCheck}",
         "for update",

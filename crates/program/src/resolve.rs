@@ -29,6 +29,9 @@ pub(crate) struct Bindings {
     /// Where the unknowns come from: of the body, and which evaluation of it; by their number.
     /// Nothing for those that the path itself makes up.
     pub origins: Vec<Option<(UnknownId, u32)>>,
+    /// Where values of statements that are not there may be anything, also NULL: these values so far, so that
+    /// each is the same wherever it is mentioned.
+    pub lost: Option<Vec<(Expr, Expr)>>,
 }
 
 impl Bindings {
@@ -74,7 +77,7 @@ impl<'a> Resolver<'a> {
     /// The expression over the path.
     pub fn expr(&mut self, expr: &Expr) -> Expr {
         let resolved = self.expr_of(expr);
-        match resolved.all().len() > NODES_MAX {
+        match self.bindings.lost.is_none() && resolved.all().len() > NODES_MAX {
             false => resolved,
             true => {
                 let reads = leaves(&resolved);
@@ -108,7 +111,7 @@ impl<'a> Resolver<'a> {
                     row: row_of(*row, instance),
                     output: *output,
                 },
-                None => self.fresh(Vec::new()),
+                None => self.lost(expr),
             },
             Expr::RowCount(statement) => self.row_count(*statement),
             Expr::Arithmetic {
@@ -160,8 +163,31 @@ impl<'a> Resolver<'a> {
     fn row_count(&mut self, statement: StatementId) -> Expr {
         match self.bindings.instances.get(&statement.0) {
             Some(instance) => Expr::RowCount(instance.position),
-            None => self.fresh(Vec::new()),
+            None => self.lost(&Expr::RowCount(statement)),
         }
+    }
+
+    /// A value of a statement that is not there.
+    fn lost(&mut self, expr: &Expr) -> Expr {
+        let mut known = self.bindings.lost.iter().flatten();
+        if let Some((_, value)) = known.find(|(one, _)| one == expr) {
+            return value.clone();
+        }
+        let value = self.fresh(Vec::new());
+        if self.bindings.lost.is_none() {
+            return value;
+        }
+        let value = Expr::If {
+            condition: Box::new(Condition::Unknown {
+                id: self.bindings.draw(None),
+                reads: Vec::new(),
+            }),
+            then: Box::new(Expr::Constant(Value::Null)),
+            otherwise: Box::new(value),
+        };
+        let lost = self.bindings.lost.iter_mut();
+        lost.for_each(|lost| lost.push((expr.clone(), value.clone())));
+        value
     }
 
     /// The condition over the path.
@@ -197,6 +223,10 @@ impl<'a> Resolver<'a> {
                     Some(instance) => Condition::HasRow {
                         statement: instance.position,
                         row: row_of(*row, instance),
+                    },
+                    None if self.bindings.lost.is_some() => Condition::Unknown {
+                        id: self.bindings.draw(None),
+                        reads: Vec::new(),
                     },
                     None => Condition::False,
                 }

@@ -165,6 +165,11 @@ impl Schema {
         &self.tables[id.index()]
     }
 
+    /// All tables.
+    pub fn table_ids(&self) -> impl Iterator<Item = TableId> + use<> {
+        (0..self.tables.len() as u32).map(TableId)
+    }
+
     /// The name of a table.
     pub fn table_name(&self, id: TableId) -> &str {
         self.tables

@@ -59,7 +59,8 @@ pub fn read_sources(files: &[SourceFile<'_>]) -> Result<Program, ProgramError> {
     add_java(&mut program, files)?;
     if program.transactions.is_empty() {
         let name = files.first().map_or("", |file| file.name);
-        let advice = "Give .java files, .sql files with `transaction name(…)`, or a log.";
+        let advice = "Give .java files, .sql files with `transaction name(…)` or with `begin;` and \
+                      `commit;`, or a log.";
         let place = Place::new(name, 1, 1);
         return Err(ProgramError::new(
             &place,

@@ -6,7 +6,7 @@ use super::limit::Limit;
 use super::play::{Outcome, in_process, scenario_json};
 use super::sources::{self, Sources};
 use super::stage::{Setup, Stage};
-use super::{java, page, print_json, tell_notes};
+use super::{answer, java, page, print_json, tell_notes};
 use crate::exit::{Exit, Failure};
 use crate::output;
 use crate::program_args::{AnalyseArgs, EdgeArg};
@@ -74,7 +74,9 @@ pub fn run(args: &AnalyseArgs) -> Result<Exit, Failure> {
         return Ok(exit);
     }
     tell_notes(program);
-    let mut out = text(args, program, &found);
+    let rows = answer::searched(&options, &analysis, &beyond);
+    let mut out = answer::text(program, rows, &args.source.paths, true);
+    out.push_str(&text(args, program, &found));
     out.push_str(&beyond.text(program));
     if let Some(root) = &args.out {
         let _ = writeln!(

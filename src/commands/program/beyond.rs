@@ -51,6 +51,13 @@ pub fn ask(program: &Program, options: &Options, analysis: &Analysis, limit: &Li
 }
 
 impl Beyond {
+    /// What is known of a level.
+    pub fn answer(&self, level: &str) -> Option<&Robustness> {
+        let mut answers = self.answers.iter();
+        let found = answers.find(|(name, _)| name == level);
+        found.map(|(_, answer)| answer)
+    }
+
     /// Whether some run is not serializable although the search found nothing.
     pub fn refutes(&self) -> bool {
         let mut answers = self.answers.iter();

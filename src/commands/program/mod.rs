@@ -2,6 +2,7 @@
 
 mod advice;
 mod analyse;
+mod answer;
 mod beyond;
 mod directory;
 mod java;

@@ -1,6 +1,7 @@
 //! `isolde program robust`: is it serializable although it runs at a weaker level, and if not, what
 //! makes it so?
 
+use super::answer::{self, Row};
 use super::limit::Limit;
 use super::{advice, print_json, sources, tell_notes};
 use crate::exit::{Exit, Failure};
@@ -73,29 +74,38 @@ pub fn run(args: &RobustArgs) -> Result<Exit, Failure> {
         return Ok(exit);
     }
     tell_notes(program);
-    let mut out = String::new();
-    for (level, answer) in &answers {
-        out.push_str(&answer_text(program, level, answer));
-    }
+    let mut out = text(args, program, &answers, pieces.as_deref());
     out.push_str(&subsets_text(program, &borders));
-    out.push_str(&match &pieces {
-        Some(pieces) => advice::text(program, pieces),
-        None => without_advice(args, exit),
-    });
     output::print(&out)?;
     Ok(exit)
 }
 
-/// What is said where no advice was asked for or found.
-fn without_advice(args: &RobustArgs, exit: Exit) -> String {
-    match (args.advice, exit) {
-        (true, _) => "Run everything at serializable; no cheaper advice was found within the time \
-                      given (--timeout gives more).\n"
-            .to_string(),
-        (false, Exit::Holds) => String::new(),
-        (false, _) => "--advice tells what to change.\n".to_string(),
+/// The answer first, then what to do, then why.
+fn text(
+    args: &RobustArgs,
+    program: &Program,
+    answers: &[(String, Robustness)],
+    pieces: Option<&[advice::Piece<'_>]>,
+) -> String {
+    let rows = answers.iter();
+    let rows = rows.map(|(level, answer)| Row::robust(level, answer));
+    let mut out = answer::text(program, rows.collect(), &args.source.paths, !args.advice);
+    if args.advice {
+        out.push_str(&match pieces {
+            Some(pieces) => advice::text(program, pieces),
+            None => NO_ADVICE.to_string(),
+        });
+        out.push('\n');
     }
+    for (level, answer) in answers {
+        out.push_str(&answer_text(program, level, answer));
+    }
+    out
 }
+
+/// What is said where no advice was found.
+const NO_ADVICE: &str = "Run everything at serializable; no cheaper advice was found within the time given \
+                         (--timeout gives more).\n";
 
 /// At which levels it is safe, and what else can be done; none where there was no time.
 fn safety(program: &Arc<Program>, options: RobustOptions, limit: &Limit) -> Option<Safety> {

@@ -14,14 +14,13 @@ pub(super) struct Layout<'a> {
     pub edges: &'a [Edge],
     /// Statements of different instances that may write the same row, each pair once.
     pub overwrites: Vec<(Point, Point)>,
-    /// For each instance, its statements on the cycle.
-    passed: Vec<Vec<u32>>,
+    /// Statements of different instances that may lock the same row, one of them by a select; each pair once.
+    pub locks: Vec<(Point, Point)>,
+    /// Statements and the writes of other instances that may matter to them.
+    pub meetings: Vec<(Point, Point)>,
     /// For each instance, the positions after which it is cut.
     cuts: Vec<Vec<u32>>,
 }
-
-/// What an instance does.
-type Step = (usize, Event);
 
 /// When an instance does what.
 pub(super) struct Spot {
@@ -53,7 +52,8 @@ impl<'a> Layout<'a> {
             paths,
             edges,
             overwrites,
-            passed: sorted(passed),
+            locks: Vec::new(),
+            meetings: Vec::new(),
             cuts: sorted(cuts),
         }
     }
@@ -62,16 +62,9 @@ impl<'a> Layout<'a> {
         self.paths.len()
     }
 
-    /// The statements of the cycle.
-    pub fn points(&self) -> Vec<Point> {
-        let mut points = Vec::new();
-        for (instance, passed) in self.passed.iter().enumerate() {
-            points.extend(passed.iter().map(|statement| Point {
-                instance,
-                statement: *statement,
-            }));
-        }
-        points
+    /// Whether a statement writes.
+    pub fn is_write(&self, point: Point) -> bool {
+        self.paths[point.instance].statements[point.statement as usize].is_write()
     }
 
     /// How many blocks each instance has; the commit may be one of its own.
@@ -131,64 +124,6 @@ impl<'a> Layout<'a> {
         turns.iter().position(|turn| {
             turn.instance == point.instance && turn.event == Event::Statement(point.statement)
         })
-    }
-
-    /// The blocks of an interleaving, in order, and whether they write.
-    fn blocks(&self, order: &[usize]) -> Vec<((usize, usize), bool)> {
-        let counts = self.block_counts(false);
-        let mut done = vec![0usize; self.instances()];
-        let mut found = Vec::new();
-        for instance in order.iter().copied() {
-            let block = done[instance];
-            done[instance] += 1;
-            if block >= counts[instance] {
-                continue;
-            }
-            let statements = &self.paths[instance].statements;
-            let mut range = self.block(instance, block);
-            let writes = range.any(|at| statements[at as usize].is_write());
-            found.push(((instance, block), writes));
-        }
-        found
-    }
-
-    /// The order of those blocks that write.
-    pub fn writing(&self, order: &[usize]) -> Vec<(usize, usize)> {
-        let blocks = self.blocks(order).into_iter();
-        blocks
-            .filter(|(_, writes)| *writes)
-            .map(|(block, _)| block)
-            .collect()
-    }
-
-    /// Which of two blocks comes first, for all pairs of different instances one of which writes.
-    pub fn meetings(&self, order: &[usize]) -> Vec<((usize, usize), (usize, usize))> {
-        let blocks = self.blocks(order);
-        let mut found = Vec::new();
-        for (at, (first, one)) in blocks.iter().enumerate() {
-            for (second, other) in &blocks[at + 1..] {
-                if first.0 != second.0 && (*one || *other) {
-                    found.push((*first, *second));
-                }
-            }
-        }
-        found.sort_unstable();
-        found
-    }
-
-    /// What turns see, said without the numbers of turns.
-    pub fn named(&self, turns: &[Turn], sees: &[BTreeSet<usize>]) -> Vec<Vec<Step>> {
-        let mut named: Vec<(Step, Vec<Step>)> = Vec::new();
-        for (turn, sees) in turns.iter().zip(sees) {
-            let mut seen: Vec<Step> = sees
-                .iter()
-                .map(|at| (turns[*at].instance, turns[*at].event))
-                .collect();
-            seen.sort();
-            named.push(((turn.instance, turn.event), seen));
-        }
-        named.sort();
-        named.into_iter().map(|(_, seen)| seen).collect()
     }
 
     /// When each instance does what.

@@ -14,6 +14,9 @@ use std::time::Instant;
 /// How many contradictions the solver may meet for one candidate.
 const CONTRADICTIONS_MAX: u32 = 10_000;
 
+/// How many for a slice of one, which is worth it only where it is easily refuted.
+const SLICE_CONTRADICTIONS_MAX: u32 = 1000;
+
 /// An instance of a transaction that follows one of its paths.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Run {
@@ -78,6 +81,21 @@ pub(super) fn witness_within(
         Outcome::Undecided => Err(Infeasible::Undecided),
     };
     (answer, encoder.caps)
+}
+
+/// Whether it is easily shown that there are no values for a candidate, and which bounds of the constraints were met.
+pub(super) fn is_contradictory(
+    program: &Program,
+    candidate: &Candidate,
+    until: Option<Instant>,
+) -> (bool, Caps) {
+    let encoder = Encoder::new(program, candidate, 0);
+    let effort = Effort {
+        contradictions: SLICE_CONTRADICTIONS_MAX,
+        until,
+    };
+    let answer = solve(&encoder.constraints, effort);
+    (answer == Outcome::Unsatisfied, encoder.caps)
 }
 
 /// As [`witness_within`], with other results or rows at the end than these serial orders.

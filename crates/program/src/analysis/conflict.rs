@@ -2,9 +2,10 @@
 
 use crate::access::{ColumnSet, Reach};
 use crate::expr::{Expr, Value};
-use crate::ir::{Part, Program, Statement};
+use crate::ir::{Action, Lock, OnConflict, Part, Program, Statement};
 use crate::scenario::EdgeKind;
 use crate::schema::{ColumnId, Schema, TableId};
+use rustc_hash::FxHashSet;
 use std::collections::BTreeSet;
 
 /// A statement of the body of a transaction.
@@ -35,17 +36,11 @@ pub struct Conflict {
     pub values: bool,
 }
 
-/// All conflicts of these kinds between statements of a program; those of a transaction with
-/// itself are between two instances of it.
-pub fn conflicts(program: &Program, kinds: &[EdgeKind]) -> Vec<Conflict> {
-    let statements: Vec<Vec<&Statement>> = program
-        .transactions
-        .iter()
-        .map(|txn| txn.statements())
-        .collect();
-    let mut nodes: Vec<(Node, &Statement)> = Vec::new();
-    for (transaction, all) in statements.iter().enumerate() {
-        for (statement, found) in all.iter().enumerate() {
+/// The statements of a program.
+fn nodes(program: &Program) -> Vec<(Node, &Statement)> {
+    let mut nodes = Vec::new();
+    for (transaction, body) in program.transactions.iter().enumerate() {
+        for (statement, found) in body.statements().into_iter().enumerate() {
             let node = Node {
                 transaction,
                 statement,
@@ -53,6 +48,82 @@ pub fn conflicts(program: &Program, kinds: &[EdgeKind]) -> Vec<Conflict> {
             nodes.push((node, found));
         }
     }
+    nodes
+}
+
+/// Pairs of a statement and a write that may matter to it: to its tables, or to those that foreign
+/// keys join to what it writes.
+pub(super) fn meetings(program: &Program) -> FxHashSet<(Node, Node)> {
+    let schema = &program.schema;
+    let all = nodes(program);
+    let mut found = FxHashSet::default();
+    for (one, statement) in &all {
+        let mut tables: BTreeSet<TableId> = statement.parts.iter().map(|p| p.table).collect();
+        let written = statement.writes(schema);
+        for (table, _) in &written {
+            let above = schema
+                .table(*table)
+                .foreign_keys
+                .iter()
+                .map(|key| key.table);
+            tables.extend(above);
+            tables.extend(schema.table_ids().filter(|other| {
+                let mut keys = schema.table(*other).foreign_keys.iter();
+                keys.any(|key| key.table == *table)
+            }));
+        }
+        for (other, write) in &all {
+            let writes = write.writes(schema);
+            if writes.iter().any(|(table, _)| tables.contains(table)) {
+                found.insert((*one, *other));
+            }
+        }
+    }
+    found
+}
+
+/// Pairs of statements that lock the same row if they meet in it, one of them by a select.
+pub(super) fn lockings(program: &Program) -> FxHashSet<(Node, Node)> {
+    let all = nodes(program);
+    let mut found = FxHashSet::default();
+    for (one, first) in &all {
+        for (other, second) in &all {
+            let mut pairs = first
+                .parts
+                .iter()
+                .flat_map(|a| second.parts.iter().map(move |b| (a, b)));
+            let meet = |(a, b): (&Part, &Part)| {
+                let selects = [a, b]
+                    .iter()
+                    .any(|part| matches!(part.action, Action::Select(_)));
+                let shared = lock_of(a) == Lock::Share && lock_of(b) == Lock::Share;
+                let locked = lock_of(a) != Lock::None && lock_of(b) != Lock::None;
+                a.table == b.table && selects && locked && !shared
+            };
+            if pairs.any(meet) {
+                found.insert((*one, *other));
+            }
+        }
+    }
+    found
+}
+
+/// The lock on rows that are there; a new row is nobody else's.
+fn lock_of(part: &Part) -> Lock {
+    match &part.action {
+        Action::Select(select) => select.lock,
+        Action::Update { .. } | Action::Delete => Lock::Update,
+        Action::Insert(insert) => match insert.on_conflict {
+            OnConflict::Update(_) | OnConflict::Replace => Lock::Update,
+            OnConflict::Fail | OnConflict::Ignore => Lock::None,
+        },
+    }
+}
+
+/// All conflicts of these kinds between statements of a program; those of a transaction with
+/// itself are between two instances of it.
+pub fn conflicts(program: &Program, kinds: &[EdgeKind]) -> Vec<Conflict> {
+    let nodes = nodes(program);
     let mut found = Vec::new();
     for (from, first) in &nodes {
         for (to, second) in &nodes {

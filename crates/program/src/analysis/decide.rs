@@ -2,7 +2,7 @@
 
 use super::blocks::Layout;
 use super::candidate::{
-    Candidate, Infeasible, Run, visible_by_level, witness_unlike, witness_within,
+    Candidate, Infeasible, Run, is_contradictory, visible_by_level, witness_unlike, witness_within,
 };
 use super::conflict::{Conflict, Node};
 use super::cycles::{Cycle, Segment};
@@ -13,6 +13,7 @@ use super::orders::{Order, mixed_orders, orders};
 use super::report::LevelWitness;
 use super::routes::Choice;
 use super::search::Search;
+use super::slice::Slice;
 use crate::execute::{Fate, How, Judgement, judge, play};
 use crate::ir::Program;
 use crate::paths::Path;
@@ -23,6 +24,8 @@ use std::time::Instant;
 /// How many sets of values are tried for one order, where a serial order does the same in spite of
 /// what was asked for.
 const VARIATIONS: u32 = 3;
+/// How many slices of the candidates of a cycle may be possible before no more are looked at.
+const IN_VAIN_MAX: usize = 4;
 /// From how many serial orders a scenario is asked to differ.
 const UNLIKE_MAX: usize = 6;
 
@@ -53,6 +56,8 @@ pub(super) struct Decided {
     pub edges: Vec<Edge>,
     /// How many candidates were tried.
     pub candidates: usize,
+    /// Slices of these, and whether they are contradictory.
+    slices: Vec<(Candidate, bool)>,
     /// These candidates, where they are watched.
     pub watched: Vec<(Candidate, Result<Scenario, Infeasible>)>,
 }
@@ -105,6 +110,7 @@ impl Search<'_> {
             }
             self.attempt(cycle, &choices, &mut remaining, &mut decided);
         }
+        decided.slices.clear();
         decided.open = !remaining.is_empty();
         decided.undecided.retain(|level| remaining.contains(level));
         decided.orders_cut.retain(|level| remaining.contains(level));
@@ -127,7 +133,8 @@ impl Search<'_> {
     ) {
         let edges = self.edges(cycle, choices);
         let paths: Vec<Arc<Path>> = choices.iter().map(|choice| choice.path.clone()).collect();
-        let layout = Layout::new(&paths, &edges, self.overwrites(cycle, &paths));
+        let layout = self.layout(cycle, &paths, &edges);
+        let slice = Slice::of(&paths, &edges);
         let mut asked = Vec::new();
         for level in remaining.iter() {
             asked.push((*level, self.orders_at(cycle, &layout, *level, decided)));
@@ -142,7 +149,10 @@ impl Search<'_> {
             // Where a level has no order for it, nothing that another one found happens there.
             let answer = match known.filter(|_| !orders.is_empty()) {
                 Some(known) => Attempt::Found(known.scenario.clone()),
-                None => self.try_orders(cycle, &layout, level, orders, decided),
+                None => {
+                    let asked = (level, orders);
+                    self.try_orders(cycle, &layout, slice.as_ref(), asked, decided)
+                }
             };
             match answer {
                 Attempt::Found(scenario) => {
@@ -187,8 +197,8 @@ impl Search<'_> {
         &self,
         cycle: &Cycle,
         layout: &Layout<'_>,
-        level: Option<StoreLevel>,
-        orders: Vec<Order>,
+        slice: Option<&Slice>,
+        (level, orders): (Option<StoreLevel>, Vec<Order>),
         decided: &mut Decided,
     ) -> Attempt {
         let (mut undecided, mut benign) = (false, false);
@@ -199,6 +209,14 @@ impl Search<'_> {
                 Some(level) => Some(level).filter(|level| timed(*level)),
             };
             let candidate = candidate_of(cycle, layout, order, level_of);
+            decided.candidates += 1;
+            if slice.is_some_and(|slice| self.is_refuted(slice, &candidate, decided)) {
+                if self.watched {
+                    let answer = Err(Infeasible::Contradiction);
+                    decided.watched.push((candidate, answer));
+                }
+                continue;
+            }
             match self.solve(candidate, level, decided) {
                 Attempt::Found(scenario) => return Attempt::Found(scenario),
                 Attempt::Contradiction => {}
@@ -213,6 +231,25 @@ impl Search<'_> {
         }
     }
 
+    /// Whether a candidate is contradictory already in what concerns the tables of its cycle.
+    fn is_refuted(&self, slice: &Slice, candidate: &Candidate, decided: &mut Decided) -> bool {
+        let in_vain = decided.slices.iter().filter(|(_, refuted)| !refuted);
+        if in_vain.count() >= IN_VAIN_MAX {
+            return false;
+        }
+        let part = slice.candidate(candidate);
+        let known = decided.slices.iter().find(|(known, _)| *known == part);
+        if let Some((_, refuted)) = known {
+            return *refuted;
+        }
+        let (refuted, caps) = is_contradictory(self.program, &part, self.until);
+        if refuted {
+            decided.caps.add(caps);
+        }
+        decided.slices.push((part, refuted));
+        refuted
+    }
+
     /// A scenario that no serial order does the same as. Where one does, it is asked for another one
     /// that differs from that order as well, until there is none.
     fn solve(
@@ -221,7 +258,6 @@ impl Search<'_> {
         level: Option<StoreLevel>,
         decided: &mut Decided,
     ) -> Attempt {
-        decided.candidates += 1;
         let (mut answer, caps) = witness_within(self.program, &candidate, 0, self.until);
         decided.caps.add(caps);
         if self.watched {

@@ -32,7 +32,7 @@ pub(super) fn scenario_of(
         let transaction = &program.transactions[run.transaction];
         let parameters = transaction.parameters.iter().zip(&encoder.arguments[at]);
         let arguments = parameters
-            .map(|(p, symbol)| decoder.value(symbol, p.ty))
+            .map(|(p, symbol)| decoder.argument(symbol, p.ty))
             .collect();
         let mut instance = Instance {
             transaction: run.transaction,
@@ -107,6 +107,24 @@ impl Decoder<'_> {
                 let items = items.iter().take(size);
                 Value::List(items.map(|item| self.value(item, Type::Other)).collect())
             }
+        }
+    }
+
+    /// An argument: an object, or a list of objects, where fields of it are looked at.
+    fn argument(&self, symbol: &Symbol, declared: Type) -> Value {
+        if let Symbol::List { size, items } = symbol {
+            let size = size.value(|variable| self.values[variable.0 as usize]);
+            let items = items.iter().take(usize::try_from(size).unwrap_or(0));
+            return Value::List(items.map(|item| self.argument(item, Type::Other)).collect());
+        }
+        let mut fields = Vec::new();
+        for (field, value) in self.encoder.fields_of(symbol) {
+            fields.push(Value::Text(field.to_string()));
+            fields.push(self.argument(value, Type::Other));
+        }
+        match fields.is_empty() {
+            true => self.value(symbol, declared),
+            false => Value::List(fields),
         }
     }
 

@@ -1,5 +1,6 @@
 //! The dependencies of a cycle, between the statements of paths.
 
+use super::blocks::Layout;
 use super::conflict::Node;
 use super::cycles::Cycle;
 use super::routes::Choice;
@@ -35,8 +36,8 @@ impl Search<'_> {
         edges
     }
 
-    /// Pairs of statements of different instances that may write the same row.
-    pub(super) fn overwrites(&self, cycle: &Cycle, paths: &[Arc<Path>]) -> Vec<(Point, Point)> {
+    /// The statements of the instances.
+    fn points(&self, cycle: &Cycle, paths: &[Arc<Path>]) -> Vec<(Point, Node)> {
         let mut points: Vec<(Point, Node)> = Vec::new();
         for (instance, (segment, path)) in cycle.segments.iter().zip(paths).enumerate() {
             let origins = self.routes.origins(segment.transaction, path);
@@ -52,16 +53,38 @@ impl Search<'_> {
                 points.push((point, node));
             }
         }
-        let mut found = Vec::new();
+        points
+    }
+
+    /// The instances on these paths, and where the cycle passes.
+    pub(super) fn layout<'l>(
+        &self,
+        cycle: &Cycle,
+        paths: &'l [Arc<Path>],
+        edges: &'l [Edge],
+    ) -> Layout<'l> {
+        let points = self.points(cycle, paths);
+        let (mut overwrites, mut locks, mut meetings) = (Vec::new(), Vec::new(), Vec::new());
         for (at, (first, one)) in points.iter().enumerate() {
-            for (second, other) in &points[at + 1..] {
-                let apart = first.instance != second.instance;
-                if apart && self.overwriting.contains(&(*one, *other)) {
-                    found.push((*first, *second));
+            for (next, (second, other)) in points.iter().enumerate() {
+                if first.instance == second.instance {
+                    continue;
+                }
+                if at < next && self.overwriting.contains(&(*one, *other)) {
+                    overwrites.push((*first, *second));
+                }
+                if at < next && self.locking.contains(&(*one, *other)) {
+                    locks.push((*first, *second));
+                }
+                if self.meeting.contains(&(*one, *other)) {
+                    meetings.push((*first, *second));
                 }
             }
         }
-        found
+        let mut layout = Layout::new(paths, edges, overwrites);
+        layout.locks = locks;
+        layout.meetings = meetings;
+        layout
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::conflict::{Conflict, Node};
 use super::cycles::{Cycle, Segment};
+use super::routes::Routes;
 use crate::access::Reach;
 use crate::expr::Expr;
 use crate::ir::{Action, Part, Program, Statement};
@@ -59,10 +60,16 @@ struct Names<'a> {
     program: &'a Program,
     statements: Vec<Vec<&'a Statement>>,
     conflicts: &'a [Conflict],
+    routes: &'a Routes<'a>,
 }
 
 /// The name of a cycle.
-pub(super) fn kind_of(program: &Program, conflicts: &[Conflict], cycle: &Cycle) -> Kind {
+pub(super) fn kind_of(
+    program: &Program,
+    conflicts: &[Conflict],
+    routes: &Routes<'_>,
+    cycle: &Cycle,
+) -> Kind {
     let names = Names {
         program,
         statements: program
@@ -71,6 +78,7 @@ pub(super) fn kind_of(program: &Program, conflicts: &[Conflict], cycle: &Cycle) 
             .map(|txn| txn.statements())
             .collect(),
         conflicts,
+        routes,
     };
     match cycle.segments.as_slice() {
         [first, second] => names.of_two(first, second),
@@ -159,10 +167,16 @@ impl Names<'_> {
             return true;
         }
         let table = self.table(segment);
-        let (Some(one), Some(other)) = (
-            self.part(segment.transaction, segment.enter, table),
-            self.part(segment.transaction, segment.leave, table),
-        ) else {
+        // On a path, where a variable is what was assigned to it.
+        let choices = self.routes.choices(segment);
+        let Some(choice) = choices.first() else {
+            return false;
+        };
+        let on_path = |at: u32| {
+            let mut parts = choice.path.statements[at as usize].parts.iter();
+            parts.find(|part| table.is_none_or(|table| part.table == table))
+        };
+        let (Some(one), Some(other)) = (on_path(choice.enter), on_path(choice.leave)) else {
             return false;
         };
         let key = |part: &Part| -> Option<Vec<Expr>> {

@@ -18,6 +18,7 @@ mod orders;
 mod report;
 mod routes;
 mod search;
+mod slice;
 mod smt;
 mod solver;
 

@@ -10,8 +10,9 @@
 //! axioms; the least such relation is the best, since every edge also says what is not seen. For
 //! the others, begin and commit are interleaved as well; for those that no single clock gives
 //! (read atomic, parallel snapshot), orders and visibilities of whole transactions are.
-//! Two orders in which every block sees the same and the writing blocks come in the same order are
-//! one.
+//! Two orders are one if every statement sees the same of what matters to it, and writes that may meet
+//! come in the same order: then the same values do the same. What matters to a statement is what is
+//! written to its tables, and to those that foreign keys join to them.
 //! Cost: the interleavings of a few blocks, at most [`ORDERS_MAX`].
 
 use super::blocks::{Layout, Spot, interleavings};
@@ -122,10 +123,12 @@ fn one_copy(layout: &Layout<'_>) -> Vec<Order> {
     let mut seen = FxHashSet::default();
     for order in interleavings(&layout.block_counts(false), ORDERS_MAX) {
         let turns = layout.turns(&order, false);
-        let follows = |edge: &crate::scenario::Edge| {
-            layout.position(&turns, edge.from) < layout.position(&turns, edge.to)
-        };
-        if layout.edges.iter().all(follows) && seen.insert(layout.meetings(&order)) {
+        let spots = layout.spots(&turns);
+        let at = |point: Point| spots[point.instance].statements[point.statement as usize];
+        let follows = |edge: &crate::scenario::Edge| at(edge.from) < at(edge.to);
+        let before = |(one, write): &(Point, Point)| at(*write) < at(*one);
+        let told = || layout.meetings.iter().map(before).collect::<Vec<bool>>();
+        if layout.edges.iter().all(follows) && seen.insert(told()) {
             found.push(Order {
                 schedule: turns,
                 apart: Vec::new(),
@@ -144,7 +147,16 @@ fn replicated(layout: &Layout<'_>, level: StoreLevel) -> Vec<Order> {
         let Some(sees) = close(layout, &turns, level) else {
             continue;
         };
-        if !known.insert((layout.writing(&order), layout.named(&turns, &sees))) {
+        let spots = layout.spots(&turns);
+        let at = |point: Point| spots[point.instance].statements[point.statement as usize];
+        let met = layout.meetings.iter();
+        let told = met.map(|(one, write)| {
+            (
+                sees[at(*one)].contains(&at(*write)),
+                at(*write) < at(*one) && layout.is_write(*one),
+            )
+        });
+        if !known.insert(told.collect::<Vec<(bool, bool)>>()) {
             continue;
         }
         for (turn, sees) in turns.iter_mut().zip(sees) {
@@ -177,8 +189,7 @@ fn committed(layout: &Layout<'_>, levels: &[StoreLevel]) -> Vec<Order> {
             continue;
         }
         let apart = clock.apart();
-        let views = clock.views();
-        if known.insert((layout.writing(&order), views, apart.clone())) {
+        if known.insert((clock.views(), apart.clone())) {
             found.push(Order {
                 schedule: turns,
                 apart,
@@ -240,24 +251,20 @@ impl<'a> Clock<'a> {
         }
     }
 
-    /// What each statement of the cycle sees of the others' writing statements.
-    fn views(&self) -> Vec<bool> {
-        let points = self.layout.points();
-        let mut views = Vec::new();
-        for reader in &points {
-            for write in &points {
-                if reader.instance != write.instance {
-                    views.push(self.sees(*reader, *write));
-                }
-            }
-        }
-        views
+    /// What each statement sees of the writes that matter to it, and which of two writes is first.
+    fn views(&self) -> Vec<(bool, bool)> {
+        let met = self.layout.meetings.iter();
+        met.map(|(one, write)| {
+            let first = self.at(*write) < self.at(*one) && self.layout.is_write(*one);
+            (self.sees(*one, *write), first)
+        })
+        .collect()
     }
 
     /// Writes that a lock or the rule of the first committer keeps apart.
     fn apart(&self) -> Vec<(Point, Point)> {
         let mut apart = Vec::new();
-        for (first, second) in &self.layout.overwrites {
+        for (first, second) in self.layout.overwrites.iter().chain(&self.layout.locks) {
             let (first, second) = match self.at(*first) < self.at(*second) {
                 true => (*first, *second),
                 false => (*second, *first),
@@ -268,7 +275,9 @@ impl<'a> Clock<'a> {
                 self.levels[second.instance],
                 StoreLevel::Snapshot | StoreLevel::Serializable
             );
-            let stale = snapshot && committed > self.spots[second.instance].begin;
+            // A lock alone is gone with its transaction; a write is a newer version.
+            let written = self.layout.is_write(first);
+            let stale = snapshot && written && committed > self.spots[second.instance].begin;
             if locked || stale {
                 apart.push((first, second));
             }

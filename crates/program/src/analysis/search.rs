@@ -4,15 +4,17 @@
 //! allowed by the level, in which every dependency of the cycle is real.
 //! Steps: the cycles of the conflict graph; for each, paths of its transactions that execute its
 //! statements; for these, the orders of each level asked for, the strongest first, since what one
-//! allows the weaker ones do; for an order, a witness that no serial order does the same as. Cycles do not depend on each other, so they are decided in
-//! portions by all processors; the answer has them in the order of the cycles.
+//! allows the weaker ones do; for an order, a witness that no serial order does the same as. What concerns the
+//! tables of the cycle alone is asked first, as that refutes many orders and paths at once. Cycles do not depend
+//! on each other, so they are decided in portions by all processors; the answer has the smallest first, and else
+//! the order of the cycles.
 //! Complete within: the iterations of loops, the rows of a search, the number of combinations of
 //! paths, and the orders of the statements that are not on the cycle, which run together with those
 //! that are. Every answer says what was not decided, and which of these bounds were met.
 //! Source: Rahmani et al. (OOPSLA 2019), with enumeration in place of one formula.
 
 use super::Options;
-use super::conflict::{Conflict, Node, conflicts};
+use super::conflict::{Conflict, Node, conflicts, lockings, meetings};
 use super::cycles::{Cycle, Limits, cycles};
 use super::decide::Decided;
 use super::kind::kind_of;
@@ -39,6 +41,10 @@ pub(super) struct Search<'a> {
     pub(super) conflicts: Vec<Conflict>,
     /// Statements that may write the same row.
     pub(super) overwriting: FxHashSet<(Node, Node)>,
+    /// Statements that lock the same row, one of them by a select.
+    pub(super) locking: FxHashSet<(Node, Node)>,
+    /// Statements and writes that may matter to them.
+    pub(super) meeting: FxHashSet<(Node, Node)>,
     /// When the time is over.
     pub(super) until: Option<Instant>,
     /// Whether somebody wants to see every candidate.
@@ -64,6 +70,8 @@ impl<'a> Search<'a> {
             routes: Routes::new(program, options.bounds),
             conflicts: conflicts(program, &options.kinds),
             overwriting: both.iter().map(|c| (c.from, c.to)).collect(),
+            locking: lockings(program),
+            meeting: meetings(program),
             until: options.time.and_then(|time| started.checked_add(time)),
             watched: false,
         }
@@ -104,6 +112,9 @@ impl<'a> Search<'a> {
             },
         );
         self.decide_all(&portion, &mut found, watch);
+        // The simplest first, for who reads only those.
+        let size = |one: &Anomaly| (one.transactions.len(), one.edges.len());
+        found.anomalies.sort_by_key(size);
         Analysis::new(
             self.options,
             found.anomalies,
@@ -203,7 +214,7 @@ impl<'a> Search<'a> {
             });
         }
         Anomaly {
-            kind: kind_of(self.program, &self.conflicts, cycle),
+            kind: kind_of(self.program, &self.conflicts, &self.routes, cycle),
             internal: decided.internal,
             transactions: cycle.segments.iter().map(|s| s.transaction).collect(),
             edges: decided.edges,

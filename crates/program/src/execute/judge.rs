@@ -78,32 +78,42 @@ pub fn serial_outcomes(
     scenario: &Scenario,
     instances: &[usize],
 ) -> Result<Vec<Outcome>, ExecuteError> {
-    if instances.len() > INSTANCES_MAX {
-        let problem = format!(
-            "{} instances have too many serial orders; at most {INSTANCES_MAX} are tried",
-            instances.len()
-        );
-        return Err(ExecuteError::new(problem));
-    }
-    let mut found = Vec::new();
-    for order in orders(instances) {
-        let played = play_serially(program, scenario, &order)?;
-        let mut results = Vec::new();
-        for at in &order {
-            let run = &played.runs[*at];
-            results.push((run.fate == Fate::Committed).then(|| run.results.clone()));
-        }
-        found.push(Outcome {
-            order,
-            results,
-            rows: played.rows,
-        });
-    }
-    Ok(found)
+    few(instances)?;
+    let outcome = |order| serial_outcome(program, scenario, order);
+    orders(instances).into_iter().map(outcome).collect()
 }
 
-/// All orders, the given one first.
-fn orders(all: &[usize]) -> Vec<Vec<usize>> {
+fn few(instances: &[usize]) -> Result<(), ExecuteError> {
+    match instances.len() > INSTANCES_MAX {
+        true => Err(ExecuteError::new(format!(
+            "{} instances have too many serial orders; at most {INSTANCES_MAX} are tried",
+            instances.len()
+        ))),
+        false => Ok(()),
+    }
+}
+
+/// The outcome of one order.
+fn serial_outcome(
+    program: &Program,
+    scenario: &Scenario,
+    order: Vec<usize>,
+) -> Result<Outcome, ExecuteError> {
+    let played = play_serially(program, scenario, &order)?;
+    let mut results = Vec::new();
+    for at in &order {
+        let run = &played.runs[*at];
+        results.push((run.fate == Fate::Committed).then(|| run.results.clone()));
+    }
+    Ok(Outcome {
+        order,
+        results,
+        rows: played.rows,
+    })
+}
+
+/// All orders of a few instances, the given one first.
+pub(crate) fn orders(all: &[usize]) -> Vec<Vec<usize>> {
     let mut found: Vec<Vec<usize>> = vec![Vec::new()];
     for _ in all {
         let mut longer = Vec::new();
@@ -128,7 +138,9 @@ pub fn judge(
     let mut committed = played.commits.clone();
     committed.dedup();
     let rows = bag(played.rows.iter().map(stored));
-    for outcome in serial_outcomes(program, scenario, &committed)? {
+    few(&committed)?;
+    for order in orders(&committed) {
+        let outcome = serial_outcome(program, scenario, order)?;
         let mut pairs = outcome.order.iter().zip(&outcome.results);
         let same = pairs.all(|(at, results)| {
             let results = results.as_ref();

@@ -23,6 +23,7 @@ pub use error::ExecuteError;
 pub use ground::Bound;
 pub use invariant::{Broken, broken_invariants, violations};
 pub(crate) use invariant::{Checks, Known};
+pub(crate) use judge::orders;
 pub use judge::{Appearance, Judgement, Outcome, appearance, judge, serial_outcomes};
 pub use levels::allows;
 pub use play::{Abort, Fate, How, Play, Run, play};

@@ -5,6 +5,7 @@ use super::env::{Env, Val, carries_nothing, type_of};
 use super::index::parameters;
 use super::lambda::CALLS_MAX;
 use super::receivers::Meant;
+use super::spread::{fits, gathered, is_spread, parameter_name, parameter_type};
 use super::translate::{Frame, Translator, executes};
 use super::tree::Node;
 use crate::expr::Expr;
@@ -19,7 +20,7 @@ impl<'a> Translator<'a> {
     }
 
     pub fn exprs(&mut self, vals: Vec<Val>) -> Vec<Expr> {
-        let data = |val: &Val| matches!(val, Val::Expr(_) | Val::List(_));
+        let data = |val: &Val| matches!(val, Val::Expr(_) | Val::List(_) | Val::Given(_));
         let vals: Vec<Val> = vals.into_iter().filter(data).collect();
         vals.into_iter().map(|val| self.expr_of(val)).collect()
     }
@@ -117,7 +118,9 @@ impl<'a> Translator<'a> {
                 self.lost(node, arguments, false)
             }
             Val::Expr(value) => self.value_call(node, object, value, name, used),
-            Val::Nothing | Val::Lambda(_) => self.other_call(node, object, name, used),
+            Val::Nothing | Val::Lambda(_) | Val::Given(_) => {
+                self.other_call(node, object, name, used)
+            }
         }
     }
 
@@ -280,6 +283,7 @@ impl<'a> Translator<'a> {
         let inner = self.callee_env(this == self.this_class());
         let outer = std::mem::replace(&mut self.env, inner);
         let loops = std::mem::take(&mut self.loops);
+        let arguments = gathered(method, arguments);
         for (parameter, argument) in parameters(method).into_iter().zip(arguments) {
             self.bind_parameter(parameter, argument);
         }
@@ -331,13 +335,12 @@ impl<'a> Translator<'a> {
     }
 
     fn bind_parameter(&mut self, parameter: &'a Node, argument: Val) {
-        let name = match parameter.child("name") {
-            Some(name) => name.text(),
-            // `String... names` keeps its name deeper.
-            None => return,
-        };
-        let java = parameter.child("type").map_or("", Node::text);
+        let (name, java) = (parameter_name(parameter), parameter_type(parameter));
         self.env.types.insert(name.to_string(), java.to_string());
+        let argument = match argument {
+            Val::Given(all) => return self.bind_given(name, all),
+            other => other,
+        };
         let argument = match java {
             "Connection" => Val::Connection,
             _ => argument,
@@ -402,8 +405,8 @@ impl<'a> Translator<'a> {
         let mut found = None;
         for (at, class) in index.classes.iter().enumerate() {
             for method in &class.methods {
-                let fits = method.name() == name && parameters(method).len() == arguments;
-                if fits && executes(method) {
+                let able = method.name() == name && fits(method, arguments);
+                if able && executes(method) {
                     match found {
                         None => found = Some((at, *method)),
                         Some(_) => return None,
@@ -418,9 +421,8 @@ impl<'a> Translator<'a> {
     pub fn transaction_parameters(&mut self, method: &'a Node) -> Vec<crate::ir::Parameter> {
         let mut found: Vec<crate::ir::Parameter> = Vec::new();
         for parameter in parameters(method) {
-            let java = parameter.child("type").map_or("", Node::text);
-            let name = parameter.name();
-            let array = parameter.child("dimensions").is_some();
+            let (name, java) = (parameter_name(parameter), parameter_type(parameter));
+            let array = parameter.child("dimensions").is_some() || is_spread(parameter);
             self.env.types.insert(name.to_string(), java.to_string());
             let ty = if array { Type::List } else { type_of(java) };
             let val = match java {

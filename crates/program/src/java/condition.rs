@@ -105,12 +105,40 @@ impl<'a> Translator<'a> {
             let value = self.value(node);
             return self.is_true(value);
         };
+        if right.text() == "0"
+            && let Some((one, two)) = self.compared_to(left)
+        {
+            return Condition::compare(comparison, one, two);
+        }
         let (one, two) = (self.value(left), self.value(right));
         if let Some(condition) = null_test(comparison, &one, &two) {
             return condition;
         }
         let (one, two) = (self.expr_of(one), self.expr_of(two));
         Condition::compare(comparison, one, two)
+    }
+
+    /// The two sides of `a.compareTo(b)`, or of `a.signum()`, which is compared with 0.
+    fn compared_to(&mut self, node: &'a Node) -> Option<(Expr, Expr)> {
+        let object = node
+            .child("object")
+            .filter(|_| node.kind == "method_invocation")?;
+        let arguments = &node.child("arguments")?.children;
+        let other = match (node.name(), arguments.as_slice()) {
+            ("compareTo", [other]) => Some(other),
+            ("signum", []) => None,
+            _ => return None,
+        };
+        let one = self.value(object);
+        let one = self.expr_of(one);
+        let two = match other {
+            Some(other) => {
+                let two = self.value(other);
+                self.expr_of(two)
+            }
+            None => Expr::integer(0),
+        };
+        Some((one, two))
     }
 }
 

@@ -25,6 +25,8 @@ pub(super) enum Val {
     Object(ObjectId),
     /// A list or an array that is built here.
     List(VariableId),
+    /// What was given to a method that takes any number of arguments.
+    Given(Vec<Val>),
     /// A connection.
     Connection,
     /// A plain JDBC statement, without text.

@@ -30,6 +30,7 @@ impl<'a> Translator<'a> {
             Val::Expr(value) => value,
             Val::List(variable) => Expr::Variable(variable),
             Val::Object(object) => self.packed(object),
+            Val::Given(all) => Expr::List(all.into_iter().map(|one| self.expr_of(one)).collect()),
             _ => self.unknown(Vec::new()),
         }
     }
@@ -95,7 +96,10 @@ impl<'a> Translator<'a> {
         if let Some(value) = self.index.constant(self.class(), node) {
             return Val::Expr(Expr::Constant(value));
         }
-        self.own_field(name)
+        match self.enum_object(node) {
+            Some(val) => val,
+            None => self.own_field(name),
+        }
     }
 
     /// A field of the object the method belongs to: any value, but the same one each time.
@@ -192,8 +196,18 @@ impl<'a> Translator<'a> {
         if object.kind == "this" {
             return self.own_field(name);
         }
+        if let Some(val) = self.enum_object(node) {
+            return val;
+        }
+        match (object.text(), name) {
+            ("BigDecimal" | "BigInteger", "ZERO") => return Val::Expr(Expr::integer(0)),
+            ("BigDecimal" | "BigInteger", "ONE") => return Val::Expr(Expr::integer(1)),
+            ("BigDecimal" | "BigInteger", "TEN") => return Val::Expr(Expr::integer(10)),
+            _ => {}
+        }
         match self.value(object) {
             Val::Object(object) => Val::Expr(Expr::Variable(self.object_field(object, name))),
+            Val::Given(all) if name == "length" => Val::Expr(Expr::integer(all.len() as i64)),
             Val::List(list) if name == "length" => {
                 Val::Expr(Expr::Size(Box::new(Expr::Variable(list))))
             }
@@ -503,8 +517,15 @@ impl<'a> Translator<'a> {
         let (Some(array), Some(index)) = (node.child("array"), node.child("index")) else {
             return Val::Nothing;
         };
-        let list = self.expr(array);
-        let index = self.expr(index);
+        let list = self.value(array);
+        let index = self.value(index);
+        let at = index.integer().and_then(|at| usize::try_from(at).ok());
+        if let (Val::Given(all), Some(at)) = (&list, at)
+            && let Some(val) = all.get(at)
+        {
+            return val.clone();
+        }
+        let (list, index) = (self.expr_of(list), self.expr_of(index));
         Val::Expr(Expr::Element {
             list: Box::new(list),
             index: Box::new(index),

@@ -1,5 +1,6 @@
 //! The classes of all files: their methods, fields and constants.
 
+use super::spread::fits;
 use super::tree::Node;
 use crate::expr::Value;
 use rustc_hash::FxHashMap;
@@ -95,8 +96,12 @@ impl<'a> Index<'a> {
     pub fn method(&self, class: usize, name: &str, arguments: usize) -> Option<(usize, &'a Node)> {
         for at in self.ancestry(class) {
             let methods = self.classes[at].methods.iter();
-            let mut named = methods.filter(|method| method.name() == name);
-            if let Some(found) = named.find(|method| parameters(method).len() == arguments) {
+            let named = methods.filter(|method| method.name() == name);
+            let mut exact = named
+                .clone()
+                .filter(|method| parameters(method).len() == arguments);
+            let mut able = named.filter(|method| fits(method, arguments));
+            if let Some(found) = exact.next().or_else(|| able.next()) {
                 return Some((at, found));
             }
         }
@@ -125,18 +130,18 @@ impl<'a> Index<'a> {
     /// All methods of that name and number of parameters.
     pub fn named(&self, name: &str, arguments: usize) -> Vec<&'a Node> {
         let found = self.by_name.get(name).map_or(&[][..], Vec::as_slice);
-        let fits = found.iter().map(|(_, method)| *method);
-        fits.filter(|method| parameters(method).len() == arguments)
-            .collect()
+        let all = found.iter().map(|(_, method)| *method);
+        all.filter(|method| fits(method, arguments)).collect()
     }
 
     /// The methods with a body of that name and number of parameters, with their classes.
     pub fn with_bodies(&self, name: &str, arguments: usize) -> Vec<(usize, &'a Node)> {
         let found = self.by_name.get(name).map_or(&[][..], Vec::as_slice);
-        let fits = found.iter().copied().filter(|(_, method)| {
-            parameters(method).len() == arguments && method.child("body").is_some()
-        });
-        fits.collect()
+        let able = found
+            .iter()
+            .copied()
+            .filter(|(_, method)| fits(method, arguments) && method.child("body").is_some());
+        able.collect()
     }
 
     /// The methods of classes that extend or implement this one.
@@ -236,7 +241,7 @@ impl<'a> Index<'a> {
         self.constant_of(class, node, 0)
     }
 
-    fn constant_of(&self, class: usize, node: &'a Node, depth: usize) -> Option<Value> {
+    pub(super) fn constant_of(&self, class: usize, node: &'a Node, depth: usize) -> Option<Value> {
         if depth > CONSTANT_DEPTH_MAX {
             return None;
         }
@@ -277,6 +282,9 @@ impl<'a> Index<'a> {
     fn constant_field(&self, class: usize, node: &'a Node, depth: usize) -> Option<Value> {
         let object = node.child("object")?;
         let name = node.child("field")?.text();
+        if let Some(value) = self.enum_value(class, node, depth) {
+            return Some(value);
+        }
         let owner = match object.kind {
             "this" | "super" => class,
             _ => self.class(object.text())?,
@@ -360,6 +368,9 @@ impl<'a> Index<'a> {
     fn formatted(&self, class: usize, node: &'a Node, depth: usize) -> Option<Value> {
         let object = node.child("object")?;
         let arguments = &node.child("arguments")?.children;
+        if let Some(value) = self.enum_value(class, node, depth) {
+            return Some(value);
+        }
         let (pattern, rest) = match (object.text(), node.name()) {
             ("String", "format") => (arguments.first()?, arguments.get(1..)?),
             (_, "formatted") => (object, &arguments[..]),

@@ -67,6 +67,12 @@ impl<'a> Translator<'a> {
                 self.prepare(node, text.unwrap_or(Val::Nothing), keys)
             }
             "createStatement" => Val::Statement,
+            "rollback" if self.nth(node, 0).is_some() => {
+                let assumed = "back to a savepoint: what was done since then is taken for done";
+                let advice = "Put what may fail into a transaction of its own.";
+                self.note(node, assumed, advice);
+                Val::Nothing
+            }
             "rollback" => {
                 let place = node.place();
                 self.emit(Step::Abort { place });

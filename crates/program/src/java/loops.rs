@@ -18,7 +18,7 @@ pub(super) struct Target {
 
 impl<'a> Translator<'a> {
     /// Enters a loop.
-    fn enter(&mut self) -> (Label, Label) {
+    pub fn enter(&mut self) -> (Label, Label) {
         let (breaks, continues) = (self.label(), self.label());
         let name = self.labelled.take();
         self.loops.push(Target {
@@ -92,6 +92,9 @@ impl<'a> Translator<'a> {
                     self.value(init);
                 }
             }
+        }
+        if self.is_over_given(node) {
+            return self.each_turn(node);
         }
         self.forget_assigned(node);
         let (label, continues) = self.enter();
@@ -171,6 +174,7 @@ impl<'a> Translator<'a> {
         let list = match list {
             Some(Val::List(variable)) => Expr::Variable(variable),
             Some(Val::Expr(value)) => value,
+            Some(Val::Given(all)) => return self.each_given(node, all),
             _ => self.unknown(Vec::new()),
         };
         let java = node.child("type").map_or("", Node::text);

@@ -10,6 +10,7 @@ mod branch;
 mod calls;
 mod commits;
 mod condition;
+mod enums;
 mod env;
 mod expression;
 mod index;
@@ -22,6 +23,7 @@ mod optional;
 mod receivers;
 mod rows;
 mod simplify;
+mod spread;
 mod switch;
 mod text;
 mod translate;
@@ -32,6 +34,7 @@ use crate::ir::{Program, Step, Transaction};
 use crate::place::{Note, NoteKind, Place, ProgramError};
 use crate::schema::Schema;
 use index::{Index, parameters};
+use spread::fits;
 use translate::{Frame, Translator, executes};
 use tree::Node;
 
@@ -173,10 +176,9 @@ fn is_called(index: &Index<'_>, wanted: &Node) -> bool {
 
 /// Whether a method calls one of that name and number of parameters.
 fn calls(method: &Node, wanted: &Node) -> bool {
-    let count = parameters(wanted).len();
     let is_call = |node: &&Node| {
         let arguments = node.child("arguments").map_or(0, |all| all.children.len());
-        node.kind == "method_invocation" && node.name() == wanted.name() && arguments == count
+        node.kind == "method_invocation" && node.name() == wanted.name() && fits(wanted, arguments)
     };
     method.all().iter().any(is_call)
 }

@@ -47,7 +47,7 @@ impl<'a> Translator<'a> {
 }
 
 /// The field that each parameter is kept in, where a constructor does nothing else.
-fn kept_fields(constructor: &Node) -> Option<Vec<String>> {
+pub(super) fn kept_fields(constructor: &Node) -> Option<Vec<String>> {
     let parameters = parameters(constructor);
     let mut fields = vec![None; parameters.len()];
     for statement in &constructor.child("body")?.children {

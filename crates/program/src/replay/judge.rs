@@ -9,13 +9,14 @@
 use super::error::ReplayError;
 use super::level::ServerLevel;
 use super::played::{Fate, Played, PlayedInstance};
+use crate::execute::orders;
 use crate::expr::Value;
 use crate::scenario::{Event, Scenario, StoredRow, Turn};
 use crate::schema::Schema;
 use std::collections::BTreeMap;
 
-/// More orders than this are not played.
-pub(super) const ORDERS_MAX: usize = 24;
+/// More instances than this have too many orders to play them.
+const INSTANCES_MAX: usize = 4;
 
 /// The serial runs of a scenario: for each set of instances, the outcome of each order.
 #[derive(Default)]
@@ -63,14 +64,14 @@ impl Serial {
         runs: Runs<'_>,
     ) -> Result<Option<Vec<usize>>, ReplayError> {
         let committed = played.committed();
-        let orders = permutations(&committed);
-        if orders.len() > ORDERS_MAX {
+        if committed.len() > INSTANCES_MAX {
             let problem = format!(
-                "{} transactions have more than {ORDERS_MAX} serial orders, which is too many to try",
+                "{} transactions have too many serial orders; at most {INSTANCES_MAX} are tried",
                 committed.len()
             );
             return Err(ReplayError::new(problem));
         }
+        let orders = orders(&committed);
         if !self.runs.contains_key(&committed) {
             let outcomes = runs(scenario, &orders)?;
             self.runs.insert(committed.clone(), outcomes);
@@ -178,36 +179,9 @@ fn canonical(value: &Value) -> String {
     }
 }
 
-/// All orders of a few things; of too many, one too many for [`ORDERS_MAX`].
-fn permutations(all: &[usize]) -> Vec<Vec<usize>> {
-    let mut orders: Vec<Vec<usize>> = vec![Vec::new()];
-    for one in all {
-        let mut longer = Vec::new();
-        for order in &orders {
-            for at in 0..=order.len() {
-                let mut next = order.clone();
-                next.insert(at, *one);
-                longer.push(next);
-            }
-        }
-        longer.truncate(ORDERS_MAX + 1);
-        orders = longer;
-    }
-    orders.sort();
-    orders
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn orders_are_counted() {
-        assert_eq!(permutations(&[]).len(), 1);
-        assert_eq!(permutations(&[1, 2, 3]).len(), 6);
-        assert_eq!(permutations(&[1, 2, 3, 4]).len(), 24);
-        assert_eq!(permutations(&(0..9).collect::<Vec<_>>()).len(), 25);
-    }
 
     #[test]
     fn equal_numbers_are_written_alike() {

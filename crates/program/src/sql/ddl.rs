@@ -9,8 +9,9 @@ use super::split::split;
 use crate::place::{Note, NoteKind, Place, ProgramError, shorten};
 use crate::schema::{Column, ColumnId, ForeignKey, Schema, Table, TableId, Type, bare_name};
 use sqlparser::ast::{
-    AlterTableOperation, ColumnDef, ColumnOption, CreateIndex, CreateTable, DataType, Expr,
-    ForeignKeyConstraint, Ident, IndexColumn, ObjectName, Statement, TableConstraint,
+    AlterTableOperation, ColumnDef, ColumnOption, ColumnOptionDef, CreateIndex, CreateTable,
+    DataType, Expr, ForeignKeyConstraint, Ident, IndexColumn, ObjectName, Statement,
+    TableConstraint,
 };
 
 /// A foreign key whose table may be declared later.
@@ -140,6 +141,13 @@ impl DdlReader {
         self.references.retain(|reference| reference.table != id);
         for column in &create.columns {
             self.column(&mut table, id, column, place);
+        }
+        let checked = |option: &ColumnOptionDef| matches!(option.option, ColumnOption::Check(_));
+        let mut options = create.columns.iter().flat_map(|column| &column.options);
+        let mut constraints = create.constraints.iter();
+        if options.any(checked) || constraints.any(|one| matches!(one, TableConstraint::Check(_))) {
+            let assumed = "CHECK is not followed: what it refuses is taken for done";
+            self.note(place, &create.to_string(), assumed);
         }
         for constraint in &create.constraints {
             self.constraint(&mut table, id, constraint, place);

@@ -7,9 +7,9 @@ use crate::expr::{Comparison, Condition, Expr, PartId};
 use crate::ir::{Action, Lock, Ordering, Output, Part, Role, Shape};
 use crate::place::ProgramError;
 use sqlparser::ast::{
-    self, Distinct, GroupByExpr, JoinConstraint, JoinOperator, LimitClause, LockType, OrderByKind,
-    OrderBySort, Query, SelectItem, SelectItemQualifiedWildcardKind, SetExpr, TableFactor,
-    TableWithJoins,
+    self, Distinct, GroupByExpr, JoinConstraint, JoinOperator, LimitClause, LockType, NonBlock,
+    OrderByKind, OrderBySort, Query, SelectItem, SelectItemQualifiedWildcardKind, SetExpr,
+    TableFactor, TableWithJoins,
 };
 use std::ops::Range;
 
@@ -64,6 +64,16 @@ impl Builder<'_> {
             LockType::Share => Lock::Share,
             LockType::Update => Lock::Update,
         });
+        if query
+            .locks
+            .iter()
+            .any(|lock| lock.nonblock == Some(NonBlock::SkipLocked))
+        {
+            self.note(
+                self.sql,
+                "SKIP LOCKED is taken for a lock that waits: no row is passed over",
+            );
+        }
         if let Some(lock) = lock.next_back() {
             for part in &mut self.parts[first..] {
                 lock_part(part, lock);
@@ -326,6 +336,13 @@ impl Builder<'_> {
 
     fn derived(&mut self, query: &Query, name: String, role: Role) -> Translated<()> {
         let found = self.query(query, role)?;
+        let shape = &found.shape;
+        if shape.aggregate || shape.limit.is_some() || !shape.group_by.is_empty() {
+            self.note(
+                &query.to_string(),
+                "its rows are joined one by one, without its groups and limits",
+            );
+        }
         self.source(name, Columns::Outputs(found.outputs));
         Ok(())
     }

@@ -7,7 +7,7 @@ use crate::ir::Output;
 use crate::place::ProgramError;
 use sqlparser::ast::{
     self, BinaryOperator, CaseWhen, DuplicateTreatment, FunctionArg, FunctionArgExpr,
-    FunctionArguments, Query, UnaryOperator,
+    FunctionArguments, Query, UnaryOperator, WindowType,
 };
 
 type Translated<T> = Result<T, ProgramError>;
@@ -218,6 +218,9 @@ impl Builder<'_> {
                 }
             }
         }
+        if let Some(window) = &function.over {
+            return self.window(function, window, arguments);
+        }
         let aggregate = match name.as_str() {
             "count" => Some(Aggregate::Count),
             "sum" => Some(Aggregate::Sum),
@@ -235,6 +238,28 @@ impl Builder<'_> {
             None if is_clock(&name) || is_drawn(&name) => Ok(self.arguments.unknown(arguments)),
             None => Ok(call(&name, arguments)),
         }
+    }
+
+    /// A function over a window of rows: any value that depends on the columns it names.
+    fn window(
+        &mut self,
+        function: &ast::Function,
+        window: &WindowType,
+        mut reads: Vec<Expr>,
+    ) -> Translated<Expr> {
+        if let WindowType::WindowSpec(window) = window {
+            for expr in &window.partition_by {
+                reads.push(self.expr(expr)?);
+            }
+            for order in &window.order_by {
+                reads.push(self.expr(&order.expr)?);
+            }
+        }
+        self.note(
+            &function.to_string(),
+            "a window function is taken for any value; the columns it names are read",
+        );
+        Ok(self.arguments.unknown(reads))
     }
 
     /// MySQL's `VALUES(c)` names the inserted value like `excluded.c`.

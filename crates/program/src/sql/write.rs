@@ -3,7 +3,7 @@
 use super::ddl::object_name;
 use super::scope::{Builder, Columns, Scope};
 use super::{Arguments, Sql};
-use crate::expr::{Expr, PartId, StatementId};
+use crate::expr::{Condition, Expr, PartId, StatementId};
 use crate::ir::{Action, Insert, OnConflict, Output, Role, Set, Shape, Statement};
 use crate::place::{Note, Place, ProgramError};
 use crate::schema::{ColumnId, Schema, TableId};
@@ -47,7 +47,10 @@ pub(super) fn read(
         S::Rollback { savepoint, .. } => {
             return Ok(match savepoint {
                 None => Sql::Rollback,
-                Some(_) => Sql::Ignored,
+                Some(_) => {
+                    builder.note(sql, "what was done since the savepoint is taken for done");
+                    Sql::Ignored
+                }
             });
         }
         S::Set(_) => return Ok(level(sql)),
@@ -208,6 +211,7 @@ impl Builder<'_> {
         let Some(on) = &insert.on else {
             return Ok(part);
         };
+        let mut only_where = None;
         let assignments = match on {
             OnInsert::DuplicateKeyUpdate(assignments) => assignments,
             OnInsert::OnConflict(conflict) => match &conflict.action {
@@ -215,7 +219,10 @@ impl Builder<'_> {
                     self.set_conflict(part, OnConflict::Ignore);
                     return Ok(part);
                 }
-                OnConflictAction::DoUpdate(update) => &update.assignments,
+                OnConflictAction::DoUpdate(update) => {
+                    only_where = update.selection.as_ref();
+                    &update.assignments
+                }
             },
             _ => return Err(self.unsupported("this ON clause")),
         };
@@ -224,9 +231,29 @@ impl Builder<'_> {
         for assignment in assignments {
             sets.extend(self.assignment(assignment, table)?);
         }
+        if let Some(condition) = only_where {
+            let condition = self.condition(condition)?;
+            self.only_where(part, &condition, &mut sets);
+        }
         self.scopes.pop();
         self.set_conflict(part, OnConflict::Update(sets));
         Ok(part)
+    }
+
+    /// The row stays as it is where the condition of an upsert does not hold.
+    fn only_where(&mut self, part: PartId, condition: &Condition, sets: &mut [Set]) {
+        for set in sets {
+            let column = set.column;
+            set.value = Expr::If {
+                condition: Box::new(condition.clone()),
+                then: Box::new(set.value.clone()),
+                otherwise: Box::new(Expr::Column { part, column }),
+            };
+        }
+        self.note(
+            self.sql,
+            "a row that the WHERE of DO UPDATE leaves as it is counts as changed",
+        );
     }
 
     /// In the update of an upsert, the table's name is the old row and `excluded` the new one.

@@ -4,6 +4,7 @@
 mod invariants;
 mod read;
 mod scan;
+mod script;
 mod steps;
 mod values;
 

@@ -2,6 +2,7 @@
 
 use super::invariants::invariants;
 use super::scan::{Scanner, word_of};
+use super::script::{is_script, rewritten};
 use super::steps::Body;
 use crate::ir::{Parameter, Program, Transaction};
 use crate::place::{Place, ProgramError};
@@ -16,6 +17,11 @@ pub fn read_sql_file(
     file: &str,
     schema: Option<&Schema>,
 ) -> Result<Program, ProgramError> {
+    let (script, passed_over) = match is_script(text) && !declares_transaction(text) {
+        true => rewritten(text, file),
+        false => (text.to_string(), Vec::new()),
+    };
+    let text = script.as_str();
     let mut ddl = DdlReader::default();
     // The tables may be declared below the transactions, so they are read first.
     for piece in split(text, &Place::new(file, 1, 1)) {
@@ -23,7 +29,8 @@ pub fn read_sql_file(
             ddl.read(&piece.text, &piece.place)?;
         }
     }
-    let (own, notes) = ddl.finish();
+    let (own, mut notes) = ddl.finish();
+    notes.extend(passed_over);
     let mut program = Program {
         schema: match schema {
             Some(given) if own.tables.is_empty() => given.clone(),
@@ -59,7 +66,8 @@ pub fn read_sql_file(
     }
     if program.transactions.is_empty() {
         let place = Place::new(file, 1, 1);
-        let advice = "Write `transaction name(a int, b text)`, its statements, and `end;`.";
+        let advice = "Write `transaction name(a int, b text)`, its statements, and `end;`; or `begin;`, \
+                      statements, and `commit;`.";
         return Err(ProgramError::new(
             &place,
             "no transaction in the file",
@@ -69,8 +77,13 @@ pub fn read_sql_file(
     Ok(program)
 }
 
-/// Whether a file declares a transaction: the word at the start of a line.
+/// Whether a file has transactions: declared, or those of a script.
 pub(crate) fn has_transactions(text: &str) -> bool {
+    declares_transaction(text) || is_script(text)
+}
+
+/// Whether a file declares a transaction: the word at the start of a line.
+fn declares_transaction(text: &str) -> bool {
     let starts = |line: &str| word_of(line.trim_start()).eq_ignore_ascii_case("transaction");
     text.lines().any(starts)
 }

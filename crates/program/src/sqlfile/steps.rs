@@ -306,7 +306,8 @@ impl<'a, 't> Body<'a, 't> {
             // A semicolon too many, as behind `begin`.
             return Ok(());
         }
-        let (text, targets) = without_into(span.text);
+        let (unbound, prefix) = without_gset(span.text);
+        let (text, mut targets) = without_into(unbound);
         let plain = Span {
             text: &text,
             place: span.place.clone(),
@@ -329,6 +330,10 @@ impl<'a, 't> Body<'a, 't> {
         };
         statement.sql = one_line(&text);
         let (id, outputs) = (statement.id, statement.outputs.len());
+        if let Some(prefix) = prefix {
+            let names = statement.outputs.iter();
+            targets = names.map(|one| format!("{prefix}{}", one.name)).collect();
+        }
         self.names.executed(&statement);
         steps.push(Step::Execute(statement));
         if targets.len() > outputs {
@@ -427,6 +432,14 @@ fn dotted(text: &str) -> String {
         at += length;
     }
     out
+}
+
+/// A statement of a script without its `\gset`, and what the names begin with that this binds.
+fn without_gset(text: &str) -> (&str, Option<&str>) {
+    match text.rsplit_once("\\gset") {
+        Some((before, prefix)) => (before, Some(prefix.trim())),
+        None => (text, None),
+    }
 }
 
 /// The statement with `into :a, :b` blanked out, and the names; `insert into` is not meant.

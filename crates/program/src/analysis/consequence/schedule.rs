@@ -5,7 +5,7 @@
 //! that open. An order that contradicts the positions of the cycle's statements is left out.
 //! Cost: the statements of the interrupted instance to the power of the others, times their orders.
 
-use crate::execute::Play;
+use crate::execute::{Play, orders};
 use crate::scenario::{Edge, EdgeKind, Event, Point, StoreLevel, Turn};
 use std::collections::BTreeSet;
 
@@ -96,20 +96,6 @@ fn near(split: usize, length: u32, edges: &[Edge]) -> Vec<u32> {
         .collect();
     found.sort_unstable();
     found.dedup();
-    found
-}
-
-fn orders(all: &[usize]) -> Vec<Vec<usize>> {
-    let mut found: Vec<Vec<usize>> = vec![Vec::new()];
-    for _ in all {
-        let mut longer = Vec::new();
-        for order in &found {
-            for one in all.iter().filter(|one| !order.contains(one)) {
-                longer.push([order.as_slice(), &[*one]].concat());
-            }
-        }
-        found = longer;
-    }
     found
 }
 

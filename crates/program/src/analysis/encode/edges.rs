@@ -7,7 +7,7 @@
 use super::super::constraint::{Constraints, Formula};
 use super::{Encoder, Here, Symbol, Tuple, View};
 use crate::expr::{Expr, Value};
-use crate::ir::{Action, OnConflict, Statement};
+use crate::ir::{Action, Lock, OnConflict, Part, Statement};
 use crate::scenario::{Edge, EdgeKind, Point};
 use crate::schema::TableId;
 use std::rc::Rc;
@@ -136,6 +136,13 @@ impl Encoder<'_> {
 
     /// The two statements change no row in common.
     pub(super) fn keep_apart(&mut self, first: Point, second: Point) {
+        let selects = |point: Point| {
+            let statement = self.statement(point.instance, point.statement as usize);
+            statement.parts.iter().any(locks)
+        };
+        if selects(first) || selects(second) {
+            return self.keep_locks_apart(first, second);
+        }
         for one in self.writes_of(first, None) {
             for other in self.writes_of(second, None) {
                 for name in self.touched(one, other) {
@@ -146,6 +153,53 @@ impl Encoder<'_> {
                 }
             }
         }
+    }
+
+    /// The two statements lock no row in common.
+    fn keep_locks_apart(&mut self, first: Point, second: Point) {
+        let (one, two) = (self.locked_rows(first), self.locked_rows(second));
+        for (left, when) in one {
+            for (right, other) in &two {
+                let same = self.same_row(left, *right);
+                let both = self.constraints.and([same, when, *other]);
+                let apart = self.constraints.not(both);
+                self.constraints.require(apart);
+            }
+        }
+    }
+
+    /// The rows that a statement writes, or locks by selecting them, and whether it does.
+    fn locked_rows(&mut self, point: Point) -> Vec<(usize, Formula)> {
+        let (instance, position) = (point.instance, point.statement as usize);
+        let mut found = Vec::new();
+        for write in self.writes_of(point, None) {
+            found.extend(
+                self.writes[write]
+                    .rows
+                    .iter()
+                    .map(|row| (row.name, row.when)),
+            );
+        }
+        let statement = self.statement(instance, position);
+        // Of a result that is cut only what is returned is locked; which rows these are is not followed
+        // but for the first.
+        let cut = statement.shape.limit.is_some() || statement.shape.offset.is_some();
+        if !statement.parts.iter().any(locks) || (cut && !one_row(statement)) {
+            return found;
+        }
+        let view = self.view_at(point);
+        let tuples = self.matches(instance, position, &view);
+        for at in 0..tuples.len() {
+            let when = match cut {
+                true => self.is_nth(instance, position, &tuples, at, 0, &view),
+                false => tuples[at].when,
+            };
+            for part in statement.parts.iter().filter(|part| locks(part)) {
+                let name = tuples[at].rows[part.id.0 as usize];
+                found.extend(name.map(|name| (name, when)));
+            }
+        }
+        found
     }
 
     /// That a statement has another result in one view than in another.
@@ -160,16 +214,7 @@ impl Encoder<'_> {
             .iter()
             .any(|part| !matches!(part.action, Action::Insert(_)));
         if selects && one_row(statement) {
-            let first = self.has_row(instance, position, 0, one);
-            let second = self.has_row(instance, position, 0, two);
-            any.push(self.constraints.differ(first, second));
-            let has = self.constraints.and([first, second]);
-            for output in 0..statement.outputs.len() as u32 {
-                let left = self.field(instance, position, 0, output, one);
-                let right = self.field(instance, position, 0, output, two);
-                let differ = self.symbols_differ(&left, &right);
-                any.push(self.constraints.and([has, differ]));
-            }
+            any.push(self.first_rows_differ(instance, position, one, two));
         } else if selects {
             let (left, right) = (
                 self.matches(instance, position, one),
@@ -177,6 +222,27 @@ impl Encoder<'_> {
             );
             let used = used(statement);
             any.push(self.tuples_differ(point, (&left, one), (&right, two), &used));
+        }
+        self.constraints.or(any)
+    }
+
+    /// That the first row of a result is there in one view only, or has other values in the other.
+    pub(super) fn first_rows_differ(
+        &mut self,
+        instance: usize,
+        position: usize,
+        one: &View,
+        two: &View,
+    ) -> Formula {
+        let first = self.has_row(instance, position, 0, one);
+        let second = self.has_row(instance, position, 0, two);
+        let mut any = vec![self.constraints.differ(first, second)];
+        let has = self.constraints.and([first, second]);
+        for output in 0..self.statement(instance, position).outputs.len() as u32 {
+            let left = self.field(instance, position, 0, output, one);
+            let right = self.field(instance, position, 0, output, two);
+            let differ = self.symbols_differ(&left, &right);
+            any.push(self.constraints.and([has, differ]));
         }
         self.constraints.or(any)
     }
@@ -242,6 +308,11 @@ impl Encoder<'_> {
         }
         self.constraints.or(any)
     }
+}
+
+/// Whether a part locks rows by selecting them.
+fn locks(part: &Part) -> bool {
+    matches!(&part.action, Action::Select(select) if select.lock != Lock::None)
 }
 
 /// Whether a result is one row made of many, or the first of many.

@@ -328,7 +328,7 @@ impl Encoder<'_> {
     }
 
     /// That a tuple is the row of that position.
-    fn is_nth(
+    pub(super) fn is_nth(
         &mut self,
         instance: usize,
         position: usize,

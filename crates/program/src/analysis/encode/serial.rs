@@ -164,16 +164,7 @@ impl<'a> Encoder<'a> {
             .any(|part| !matches!(part.action, Action::Insert(_)));
         let keyed = self.called.contains_key(&(instance, position, 0));
         if found && (one_row(statement) || (keyed && statement.parts.len() == 1)) {
-            let first = self.has_row(instance, position, 0, one);
-            let second = self.has_row(instance, position, 0, two);
-            any.push(self.constraints.differ(first, second));
-            let has = self.constraints.and([first, second]);
-            for output in 0..statement.outputs.len() as u32 {
-                let left = self.field(instance, position, 0, output, one);
-                let right = self.field(instance, position, 0, output, two);
-                let differ = self.symbols_differ(&left, &right);
-                any.push(self.constraints.and([has, differ]));
-            }
+            any.push(self.first_rows_differ(instance, position, one, two));
         } else if found {
             let left = self.matches(instance, position, one);
             let right = self.matches(instance, position, two);

@@ -3,6 +3,7 @@
 use super::super::constraint::{Constraints, Formula, Linear};
 use super::{Encoder, Here, Symbol};
 use crate::expr::{Condition, Expr, Operator, Row};
+use crate::resolve::FIELD;
 
 impl Encoder<'_> {
     /// The value of an expression.
@@ -161,6 +162,17 @@ impl Encoder<'_> {
         let value = self.opaque();
         self.calls.push((name, given, value.clone()));
         value
+    }
+
+    /// The fields of an object that are looked at, and their values.
+    pub(in super::super) fn fields_of<'s>(
+        &'s self,
+        object: &'s Symbol,
+    ) -> impl Iterator<Item = (&'s str, &'s Symbol)> {
+        self.calls.iter().filter_map(move |(name, given, value)| {
+            let field = name.strip_prefix(FIELD)?;
+            (given.as_slice() == std::slice::from_ref(object)).then_some((field, value))
+        })
     }
 
     /// An unknown of an instance.

@@ -11,6 +11,7 @@ use crate::replay::played::PlayedInstance;
 use crate::replay::schedule::begins_early;
 use crate::replay::server::Server;
 use crate::scenario::Scenario;
+use crate::schema::Type;
 use std::io::{BufRead, BufReader, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
@@ -153,6 +154,25 @@ impl JavaHost {
 
     /// Why a scenario cannot be played by methods; none if it can.
     pub fn refuses(program: &Program, scenario: &Scenario) -> Option<String> {
+        let object = |value: &Value| match value {
+            Value::List(all) => all.iter().any(|one| matches!(one, Value::List(_))),
+            _ => false,
+        };
+        for instance in &scenario.instances {
+            let transaction = program.transactions.get(instance.transaction)?;
+            let mut given = transaction.parameters.iter().zip(&instance.arguments);
+            let made = given.find(|(parameter, value)| {
+                let single = parameter.ty != Type::List && matches!(value, Value::List(_));
+                single || object(value)
+            });
+            if let Some((parameter, _)) = made {
+                return Some(format!(
+                    "{} takes an object ({}), which is not made from a scenario; without --java its \
+                     statements are played",
+                    transaction.name, parameter.name
+                ));
+            }
+        }
         let is_part = |name: &str| name.parse::<u32>().is_ok();
         let instances = scenario.instances.iter();
         let mut names = instances

@@ -1,0 +1,186 @@
+//! What of a candidate concerns the tables of its cycle.
+//!
+//! Definition: a slice of a candidate has the statements that touch the tables of the cycle, and with these the
+//! tables that such a statement joins to them. A value that comes from a statement left out may be anything,
+//! and conditions on these do not matter. So whatever the candidate does, its slice does: where a slice is
+//! contradictory, so is every candidate that has it.
+//! Why: the paths of a transaction differ mostly in what the cycle does not touch, and each combination of them
+//! would be refuted on its own.
+//! Cost: one more, smaller, set of constraints for each slice; few candidates have a slice of their own.
+
+use super::candidate::{Candidate, Run};
+use crate::expr::{Condition, Expr, StatementId};
+use crate::paths::{Guard, Path};
+use crate::resolve::{Bindings, Instance, Resolver};
+use crate::scenario::{Edge, Event, Point, Turn};
+use crate::schema::TableId;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// The paths of a cycle's instances, without what does not concern it.
+pub(super) struct Slice {
+    paths: Vec<Arc<Path>>,
+    /// The position of each statement of the whole paths, where it is kept.
+    places: Vec<Vec<Option<u32>>>,
+}
+
+impl Slice {
+    /// The slice of these paths; nothing where it would be all of them.
+    pub fn of(paths: &[Arc<Path>], edges: &[Edge]) -> Option<Slice> {
+        let kept = kept(paths, edges);
+        if kept.iter().flatten().all(|kept| *kept) {
+            return None;
+        }
+        let sliced = paths.iter().zip(&kept);
+        let sliced = sliced.map(|(path, kept)| Arc::new(sliced_path(path, kept)));
+        let places = |kept: &Vec<bool>| {
+            let mut next = 0..;
+            let place = |kept: &bool| kept.then(|| next.next()).flatten();
+            kept.iter().map(place).collect()
+        };
+        Some(Slice {
+            paths: sliced.collect(),
+            places: kept.iter().map(places).collect(),
+        })
+    }
+
+    fn point(&self, point: Point) -> Option<Point> {
+        let statement = self.places[point.instance][point.statement as usize]?;
+        Some(Point { statement, ..point })
+    }
+
+    /// The part of a candidate on these paths.
+    pub fn candidate(&self, whole: &Candidate) -> Candidate {
+        let mut positions: BTreeMap<usize, usize> = BTreeMap::new();
+        let mut schedule: Vec<Turn> = Vec::new();
+        for (at, turn) in whole.schedule.iter().enumerate() {
+            let event = match turn.event {
+                Event::Statement(statement) => {
+                    let place = self.places[turn.instance][statement as usize];
+                    match place {
+                        Some(place) => Event::Statement(place),
+                        None => continue,
+                    }
+                }
+                other => other,
+            };
+            positions.insert(at, schedule.len());
+            let seen = |sees: &BTreeSet<usize>| -> BTreeSet<usize> {
+                let kept = sees.iter().filter_map(|seen| positions.get(seen));
+                kept.copied().collect()
+            };
+            schedule.push(Turn {
+                instance: turn.instance,
+                event,
+                sees: turn.sees.as_ref().map(seen),
+            });
+        }
+        let run = |(run, path): (&Run, &Arc<Path>)| Run {
+            path: path.clone(),
+            ..run.clone()
+        };
+        let edge = |edge: &Edge| {
+            let (from, to) = (self.point(edge.from)?, self.point(edge.to)?);
+            Some(Edge {
+                from,
+                to,
+                ..edge.clone()
+            })
+        };
+        let apart = |(one, other): &(Point, Point)| Some((self.point(*one)?, self.point(*other)?));
+        Candidate {
+            instances: whole.instances.iter().zip(&self.paths).map(run).collect(),
+            edges: whole.edges.iter().filter_map(edge).collect(),
+            schedule,
+            apart: whole.apart.iter().filter_map(apart).collect(),
+        }
+    }
+}
+
+/// Which statements touch the tables of the cycle. All statements of a table are kept or none: a search goes
+/// over the rows that the others name.
+fn kept(paths: &[Arc<Path>], edges: &[Edge]) -> Vec<Vec<bool>> {
+    let touched = |point: Point| {
+        let statement = &paths[point.instance].statements[point.statement as usize];
+        statement.parts.iter().map(|part| part.table)
+    };
+    let points = edges.iter().flat_map(|edge| [edge.from, edge.to]);
+    let mut tables: BTreeSet<TableId> = points.flat_map(touched).collect();
+    let mut kept: Vec<Vec<bool>> = Vec::new();
+    let mut count = 0;
+    while count != tables.len() {
+        count = tables.len();
+        kept.clear();
+        for path in paths {
+            let mut own = Vec::new();
+            for statement in &path.statements {
+                let parts = || statement.parts.iter().map(|part| part.table);
+                let keeps = parts().any(|table| tables.contains(&table));
+                if keeps {
+                    tables.extend(parts());
+                }
+                own.push(keeps);
+            }
+            kept.push(own);
+        }
+    }
+    kept
+}
+
+fn sliced_path(path: &Path, kept: &[bool]) -> Path {
+    let mut bindings = Bindings {
+        lost: Some(Vec::new()),
+        ..Bindings::default()
+    };
+    let mut next = 0;
+    for (at, _) in kept.iter().enumerate().filter(|(_, kept)| **kept) {
+        let instance = Instance {
+            position: StatementId(next),
+            advanced: 0,
+        };
+        bindings.instances.insert(at as u32, instance);
+        next += 1;
+    }
+    let mut resolver = Resolver::new(&mut bindings);
+    let mut statements = Vec::new();
+    for (statement, _) in path.statements.iter().zip(kept).filter(|(_, kept)| **kept) {
+        let position = StatementId(statements.len() as u32);
+        statements.push(resolver.statement(statement, position));
+    }
+    let mut guards = Vec::new();
+    for guard in path.guards.iter().filter(|guard| is_about(guard, kept)) {
+        guards.push(Guard {
+            condition: resolver.condition(&guard.condition),
+            after: kept[..guard.after].iter().filter(|kept| **kept).count(),
+            place: guard.place.clone(),
+        });
+    }
+    Path {
+        statements,
+        guards,
+        end: path.end,
+        cut: path.cut,
+        unknowns: bindings.origins,
+    }
+}
+
+/// Whether a condition is about nothing but kept statements, arguments and unknowns.
+fn is_about(guard: &Guard, kept: &[bool]) -> bool {
+    let mut conditions = vec![&guard.condition];
+    let mut expressions: Vec<&Expr> = Vec::new();
+    let is_kept = |statement: &StatementId| kept[statement.0 as usize];
+    while let Some(condition) = conditions.pop() {
+        match condition {
+            Condition::HasRow { statement, .. } if !is_kept(statement) => return false,
+            Condition::And(all) | Condition::Or(all) => conditions.extend(all),
+            Condition::Not(inner) => conditions.push(inner),
+            other => expressions.extend(other.expressions()),
+        }
+    }
+    let mut all = expressions.into_iter().flat_map(|expr| expr.all());
+    all.all(|expr| match expr {
+        Expr::Field { statement, .. } | Expr::RowCount(statement) => is_kept(statement),
+        Expr::If { .. } => false,
+        _ => true,
+    })
+}
