@@ -32,7 +32,7 @@ struct Peer {
 fn main() -> Result<(), Failure> {
     let peers = [
         peer("AWDIT", "read-committed,read-atomic,causal")?,
-        peer("PLUME", "RC,RA,CC")?,
+        peer("PLUME", "RC,RA,TCC")?,
     ];
     let peers: Vec<Peer> = peers.into_iter().flatten().collect();
     let sizes = measure::numbers("ISOLDE_BENCH_SIZES", &[10_000, 100_000, 1_000_000])?;
