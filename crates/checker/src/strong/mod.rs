@@ -23,8 +23,8 @@
 //! which is longer where more sessions ran side by side. The question is NP-complete (Papadimitriou
 //! 1979 for serializability; Biswas & Enea 2019).
 //!
-//! Where we differ from PolySI and its successors: no reachability is computed for all pairs, and no
-//! constraint exists before some order violates it.
+//! Where we differ from PolySI and its successors: no reachability is computed for all pairs unless
+//! the guess is far off, and no constraint exists before some order violates it.
 
 pub mod classify;
 mod conflicts;
@@ -164,14 +164,17 @@ pub fn decide(
     budget: &Budget<'_>,
 ) -> Result<(Decision, Effort), Limit> {
     let shape = Shape::of(level).expect("a strong level has a shape");
+    let started = Instant::now();
     if strategy.prune
         && let Some(resolution) = resolve::resolve(observed, budget)?
     {
+        let resolve_seconds = started.elapsed().as_secs_f64();
         let resolved = &resolution.observed;
-        let (decision, effort) = decide_as_observed(resolved, shape, None, strategy, budget)?;
+        let (decision, mut effort) = decide_as_observed(resolved, shape, None, strategy, budget)?;
         if let Decision::Holds(mut order) = decision {
             order.reads.extend(resolution.reads);
             order.reads.sort_unstable_by_key(|&(read, _)| read);
+            effort.guess_seconds += resolve_seconds;
             return Ok((Decision::Holds(order), effort));
         }
     }
@@ -217,6 +220,7 @@ fn decide_as_observed(
     if strategy.prune && optional.is_empty() && is_worth_saturating(observed, effort.conflicts) {
         let known_twice = Known::new(observed, shape, known.timeline.clone());
         let saturation = saturated::saturated(known_twice, &events, budget)?;
+        effort.guess_seconds = started.elapsed().as_secs_f64();
         if let Some((known, events)) = saturation
             && let (Decision::Holds(order), effort) =
                 search(&known, events, strategy, budget, effort)?
@@ -235,9 +239,9 @@ fn decide_as_observed(
     search(&known, events, strategy, budget, effort)
 }
 
-/// Whether so many conflicts are left that finding out first what follows costs less.
+/// Whether so much is open that finding out first what follows costs less.
 fn is_worth_saturating(observed: &Observed<'_>, conflicts: usize) -> bool {
-    conflicts > observed.history.txn_count() / 5
+    conflicts + observed.ambiguous.len() > observed.history.txn_count() / 2
 }
 
 /// Goes on from an order that agrees with everything known: prunes, repairs, solves.
