@@ -33,3 +33,4 @@ pub use store::{
 };
 pub use trace::Operation;
 pub use value::default_of;
+pub(crate) use value::total_order;

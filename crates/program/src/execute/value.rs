@@ -184,7 +184,7 @@ pub(super) fn order(left: &Value, right: &Value) -> Option<Ordering> {
 }
 
 /// An order of all values, for ORDER BY, DISTINCT and keys: NULL last.
-pub(super) fn total_order(left: &Value, right: &Value) -> Ordering {
+pub(crate) fn total_order(left: &Value, right: &Value) -> Ordering {
     match (left, right) {
         (Value::Null, Value::Null) => Ordering::Equal,
         (Value::Null, _) => Ordering::Greater,

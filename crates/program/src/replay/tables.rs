@@ -6,9 +6,11 @@
 
 use super::dialect::{Dialect, NOW};
 use super::error::ReplayError;
+use crate::execute::total_order;
 use crate::expr::Value;
 use crate::scenario::StoredRow;
 use crate::schema::{Column, ColumnId, Schema, Table, TableId, Type};
+use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
 /// The tables, each after those that it refers to. A circle of references ends in the order of the
@@ -188,9 +190,13 @@ pub(super) fn load(
         ));
     }
     for id in &order {
+        let table = schema.table(*id);
+        let mut sorted: Vec<&StoredRow> = rows.iter().filter(|row| row.table == *id).collect();
+        // Servers return rows that nobody ordered as they lie there; the store in process has them by key.
+        sorted.sort_by(|one, other| by_key(table, one, other));
         let mut own = Vec::new();
-        for row in rows.iter().filter(|row| row.table == *id) {
-            own.push(row_text(dialect, schema.table(*id), &row.values)?);
+        for row in sorted {
+            own.push(row_text(dialect, table, &row.values)?);
         }
         if !own.is_empty() {
             let name = dialect.name(schema.table_name(*id));
@@ -198,6 +204,17 @@ pub(super) fn load(
         }
     }
     Ok(statements)
+}
+
+fn by_key(table: &Table, one: &StoredRow, other: &StoredRow) -> Ordering {
+    let compared = table.primary_key.iter().map(|column| {
+        let (a, b) = (
+            one.values.get(column.index()),
+            other.values.get(column.index()),
+        );
+        a.zip(b).map_or(Ordering::Equal, |(a, b)| total_order(a, b))
+    });
+    compared.fold(Ordering::Equal, Ordering::then)
 }
 
 /// The statements that make generated values go on after the rows. On MariaDB they end the
