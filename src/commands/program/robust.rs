@@ -293,8 +293,9 @@ fn subsets_text(program: &Program, borders: &[(Level, Option<Subsets>)]) -> Stri
     let mut out = String::new();
     let set =
         |set: &BTreeSet<usize>| format!("{{{}}}", names(program, set.iter().copied()).join(", "));
+    let is_known = |found: &&Subsets| !found.maximal.is_empty() || !found.minimal.is_empty();
     for (level, found) in borders {
-        let Some(found) = found else {
+        let Some(found) = found.as_ref().filter(is_known) else {
             let _ = writeln!(
                 out,
                 "No sets at {level} within the time given (--timeout).\n"

@@ -132,14 +132,13 @@ fn sliced_path(path: &Path, kept: &[bool]) -> Path {
         lost: Some(Vec::new()),
         ..Bindings::default()
     };
-    let mut next = 0;
-    for (at, _) in kept.iter().enumerate().filter(|(_, kept)| **kept) {
+    let mine = kept.iter().enumerate().filter(|(_, kept)| **kept);
+    for (next, (at, _)) in (0..).zip(mine) {
         let instance = Instance {
             position: StatementId(next),
             advanced: 0,
         };
         bindings.instances.insert(at as u32, instance);
-        next += 1;
     }
     let mut resolver = Resolver::new(&mut bindings);
     let mut statements = Vec::new();

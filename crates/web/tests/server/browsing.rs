@@ -37,13 +37,13 @@ fn neighbours_lead_from_writer_to_reader_and_back() {
 #[test]
 fn the_drawings_of_a_report_are_not_listed_as_histories() {
     let site = site::start();
-    let report = site.served("report");
+    let report = site.served("drawn");
     std::fs::create_dir(&report).unwrap();
     for name in ["anomaly-1-write-skew.json", "anomaly-of-monday.jsonl"] {
         std::fs::write(report.join(name), SKEW).unwrap();
     }
     let list = ask(&site, "/api/list").to_string();
-    assert!(list.contains("report/anomaly-of-monday.jsonl"), "{list}");
+    assert!(list.contains("drawn/anomaly-of-monday.jsonl"), "{list}");
     assert!(!list.contains("anomaly-1-write-skew"), "{list}");
 }
 
