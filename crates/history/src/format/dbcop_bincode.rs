@@ -6,8 +6,10 @@
 //! vector or text is its 64-bit length and its elements. No length is trusted: a vector grows only
 //! as its elements are found in the file.
 //!
-//! A transaction aborted if it or one of its writes did not succeed; the value of a read that did
-//! not succeed is unknown. Sessions and transactions are numbered by place, from 0.
+//! A transaction committed if it succeeded, whatever became of its events: those that did not
+//! succeed did nothing, as dbcop's own verifier takes it. So writes without success are left out of
+//! a committed transaction, and the value of a read without success is unknown. Sessions and
+//! transactions are numbered by place, from 0.
 
 use super::holds::{self, Numbers};
 use super::keys::NumberedKeys;
@@ -30,13 +32,27 @@ pub(super) fn read(bytes: &[u8]) -> Result<Loaded, FormatError> {
     }
     let mut builder = Builder::new();
     let mut keys = NumberedKeys::default();
+    let mut events = Vec::new();
+    let mut left_out = 0;
     let session_count = cursor.length("the number of sessions", 8)?;
     for label in 0..session_count {
         let session = builder.session(label as i64);
         let txn_count = cursor.length("the number of transactions", 9)?;
         for place in 0..txn_count {
             let start = builder.ops.len();
-            let status = cursor.txn(&mut builder, &mut keys)?;
+            let status = cursor.txn(&mut events)?;
+            let is_kept = |event: &&Event| status == Status::Aborted || event.counts();
+            for event in events.iter().filter(is_kept) {
+                builder.ops.push(Op {
+                    kind: event.kind,
+                    key: keys.id(event.variable),
+                    value: match event.value() {
+                        Some(number) => builder.values.code_of_unsigned(number),
+                        None => ValueCode::UNKNOWN,
+                    },
+                });
+            }
+            left_out += events.len() - (builder.ops.len() - start);
             builder
                 .end_txn(session, place as u64, status, None, start)
                 .map_err(too_large)?;
@@ -52,8 +68,32 @@ pub(super) fn read(bytes: &[u8]) -> Result<Loaded, FormatError> {
     Ok(Loaded {
         history: builder.finish(),
         format: Format::DbcopBincode,
-        notes: Vec::new(),
+        notes: (left_out > 0)
+            .then(|| {
+                format!("{left_out} writes without success in transactions with it are left out")
+            })
+            .into_iter()
+            .collect(),
     })
+}
+
+/// A read or write, and whether it succeeded.
+struct Event {
+    kind: OpKind,
+    variable: u64,
+    number: u64,
+    success: bool,
+}
+
+impl Event {
+    /// Whether it says anything about a transaction that committed.
+    fn counts(&self) -> bool {
+        self.success || self.kind == OpKind::Read
+    }
+
+    fn value(&self) -> Option<u64> {
+        (self.success || self.kind == OpKind::Write).then_some(self.number)
+    }
 }
 
 struct Cursor<'a> {
@@ -114,28 +154,22 @@ impl<'a> Cursor<'a> {
         Ok(length as usize)
     }
 
-    fn txn(
-        &mut self,
-        builder: &mut Builder,
-        keys: &mut NumberedKeys,
-    ) -> Result<Status, FormatError> {
-        let event_count = self.length("the number of events", 18)?;
-        let mut failed_write = false;
-        for _ in 0..event_count {
-            let write = self.flag("whether an event writes")?;
-            let key = keys.id(self.number("a variable")?);
-            let number = self.number("a value")?;
-            let success = self.flag("whether an event succeeded")?;
-            failed_write |= write && !success;
-            let (kind, value) = match (write, success) {
-                (true, _) => (OpKind::Write, builder.values.code_of_unsigned(number)),
-                (false, true) => (OpKind::Read, builder.values.code_of_unsigned(number)),
-                (false, false) => (OpKind::Read, ValueCode::UNKNOWN),
+    /// The events of the next transaction, and what became of it.
+    fn txn(&mut self, events: &mut Vec<Event>) -> Result<Status, FormatError> {
+        events.clear();
+        for _ in 0..self.length("the number of events", 18)? {
+            let kind = match self.flag("whether an event writes")? {
+                true => OpKind::Write,
+                false => OpKind::Read,
             };
-            builder.ops.push(Op { kind, key, value });
+            events.push(Event {
+                kind,
+                variable: self.number("a variable")?,
+                number: self.number("a value")?,
+                success: self.flag("whether an event succeeded")?,
+            });
         }
-        let success = self.flag("whether a transaction succeeded")?;
-        Ok(match success && !failed_write {
+        Ok(match self.flag("whether a transaction succeeded")? {
             true => Status::Committed,
             false => Status::Aborted,
         })

@@ -176,15 +176,22 @@ fn success_of_events_and_transactions_is_read() {
         bytes.push(txn_success);
         bytes
     };
-    for (txn, write, status) in [
-        (1, 1, Status::Committed),
-        (0, 1, Status::Aborted),
-        (1, 0, Status::Aborted),
+    for (txn, write, status, op_count) in [
+        (1, 1, Status::Committed, 2),
+        (0, 1, Status::Aborted, 2),
+        (0, 0, Status::Aborted, 2),
+        // What did not succeed was not done; the rest was.
+        (1, 0, Status::Committed, 1),
     ] {
         let loaded = load(&file(txn, write), None, 1).expect("good");
         assert_eq!(loaded.format, Format::DbcopBincode);
         assert_eq!(loaded.history.status(history::TxnId(0)), status);
-        assert_eq!(loaded.history.ops().values[1], ValueCode::UNKNOWN);
+        assert_eq!(loaded.history.op_count(), op_count);
+        assert_eq!(loaded.notes.len(), usize::from(op_count == 1));
+        assert_eq!(
+            loaded.history.ops().values.last(),
+            Some(&ValueCode::UNKNOWN)
+        );
         let back = through(&loaded.history, Format::DbcopBincode).expect("it can be held");
         assert_eq!(plain(&back), plain(&loaded.history));
         check_refused(&loaded.history, Format::DbcopHist, "whose value is unknown");
