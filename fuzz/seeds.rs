@@ -3,7 +3,7 @@
 
 use history::Initial;
 use history::certificate::to_json;
-use history::format::{Format, write};
+use history::format::{Format, write, write_logs};
 use isolde_fuzz::{FORMATS, certified_history, seed_bytes, small_history, verdicts};
 use std::fs;
 use std::path::Path;
@@ -52,6 +52,11 @@ fn main() -> std::io::Result<()> {
                     written = cobra_logs(&bytes);
                     true
                 }
+                Format::Viper => write_logs(&history, format).is_ok_and(|logs| {
+                    let logs: Vec<Vec<u8>> = logs.into_iter().map(|log| log.1).collect();
+                    written = logs.join(&b"/F"[..]);
+                    true
+                }),
                 _ => write(&history, format, &mut written).is_ok(),
             };
             if done && format == Format::JepsenStore {

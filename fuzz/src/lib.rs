@@ -72,25 +72,25 @@ pub fn split_files(bytes: &[u8]) -> Vec<(String, &[u8])> {
     files
 }
 
-/// As [`one_file`], for the files of a Cobra directory.
-pub fn cobra(bytes: &[u8]) {
+/// As [`one_file`], for the files of a directory of logs.
+pub fn logs(bytes: &[u8], format: Format) {
     let files = split_files(bytes);
     let sources: Vec<Source> = files
         .iter()
         .map(|(name, bytes)| Source { name, bytes })
         .collect();
-    let Some(first) = read(&sources, Format::Cobra) else {
+    let Some(first) = read(&sources, format) else {
         return;
     };
-    let Ok(written) = format::write_cobra(&first) else {
+    let Ok(written) = format::write_logs(&first, format) else {
         return;
     };
     let sources: Vec<Source> = written
         .iter()
         .map(|(name, bytes)| Source { name, bytes })
         .collect();
-    let second = read(&sources, Format::Cobra).expect("what was written can be read");
-    let kept = Kept::by(Format::Cobra, &first);
+    let second = read(&sources, format).expect("what was written can be read");
+    let kept = Kept::by(format, &first);
     assert_eq!(plain(&first, kept), plain(&second, kept));
 }
 

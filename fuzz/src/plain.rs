@@ -26,7 +26,7 @@ impl Kept {
         let unique = labels.windows(2).all(|pair| pair[0] < pair[1]);
         // Numbers near the end of their range leave no room for fresh ones.
         let room = labels.last().is_none_or(|&last| last < UNLABELLED / 2);
-        let renumbers = matches!(format, Format::Text | Format::Cobra);
+        let renumbers = matches!(format, Format::Text | Format::Cobra | Format::TimeKiller);
         let jepsen = matches!(
             format,
             Format::JepsenEdn | Format::JepsenJson | Format::JepsenStore

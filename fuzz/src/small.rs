@@ -4,7 +4,7 @@ use history::format::Format;
 use history::{Builder, History, Interval, Op, OpKind, Status, Value, ValueCode};
 
 /// The formats by the names of their targets.
-pub const FORMATS: [(&str, Format); 11] = [
+pub const FORMATS: [(&str, Format); 13] = [
     ("text", Format::Text),
     ("awdit", Format::Awdit),
     ("cobra", Format::Cobra),
@@ -14,6 +14,8 @@ pub const FORMATS: [(&str, Format); 11] = [
     ("jepsen_edn", Format::JepsenEdn),
     ("jepsen_json", Format::JepsenJson),
     ("jepsen_store", Format::JepsenStore),
+    ("viper", Format::Viper),
+    ("timekiller", Format::TimeKiller),
     ("isolde", Format::Isolde),
     ("parquet", Format::Parquet),
 ];

@@ -3,6 +3,7 @@
 use super::cobra;
 use super::compress::is_compressed;
 use super::store;
+use super::viper;
 use super::{Format, FormatError, Place, Source, empty, quote};
 
 /// How much of a file is looked at.
@@ -19,12 +20,11 @@ pub fn detect(sources: &[Source]) -> Result<Format, FormatError> {
     if sources.iter().all(|source| cobra::is_log(source.bytes)) {
         return Ok(Format::Cobra);
     }
+    if sources.iter().all(|source| viper::is_log(source.bytes)) {
+        return Ok(Format::Viper);
+    }
     let [source] = sources else {
-        let unlike = sources.iter().find(|source| !cobra::is_log(source.bytes));
-        let name = unlike.map_or("", |source| source.name);
-        return Err(FormatError::new(Place::Byte(0), "expected a Cobra log")
-            .in_file(name)
-            .hint("several files are read together only as the logs of a Cobra directory"));
+        return Err(no_log(sources));
     };
     let bytes = source.bytes;
     if is_compressed(bytes) {
@@ -46,6 +46,22 @@ pub fn detect(sources: &[Source]) -> Result<Format, FormatError> {
     of_text(head)
         .or_else(|| is_dbcop_bincode(bytes).then_some(Format::DbcopBincode))
         .ok_or_else(|| damaged_text(head).unwrap_or_else(|| unknown(head)))
+}
+
+/// The error of several files that are not all logs of one format.
+fn no_log(sources: &[Source]) -> FormatError {
+    let full = |source: &&Source| !source.bytes.is_empty();
+    let (problem, is_log): (_, fn(&[u8]) -> bool) =
+        match sources.iter().filter(full).any(|s| viper::is_log(s.bytes)) {
+            true => ("expected one of Viper's logs", viper::is_log),
+            false => ("expected a Cobra log", cobra::is_log),
+        };
+    let unlike = sources.iter().find(|source| !is_log(source.bytes));
+    FormatError::new(Place::Byte(0), problem)
+        .in_file(unlike.map_or("", |source| source.name))
+        .hint(
+            "several files are read together only as logs: T<n>.log of Cobra or J<n>.log of Viper",
+        )
 }
 
 /// What is wrong with a file that begins as a text and goes on with zeros, as crashes leave them.
@@ -164,6 +180,9 @@ fn json_format(opening: &[u8], rest: &[u8]) -> Option<Format> {
     if opening == b"{" && has(rest, b"\"data\"") && !has(rest, b"\"process\"") {
         return Some(Format::DbcopJson);
     }
+    if opening == b"[{" && (has_name(rest, b"\"sts\"") || has_name(rest, b"\"cts\"")) {
+        return Some(Format::TimeKiller);
+    }
     let jepsen = has(rest, b"\"type\"") && (has(rest, b"\"process\"") || has(rest, b"\"f\""));
     jepsen.then_some(Format::JepsenJson)
 }
@@ -200,8 +219,8 @@ fn unknown(head: &[u8]) -> FormatError {
         ),
     )
     .hint(
-        "looked for PolySI text r(key,value,session,txn), AWDIT text `r key value`, Cobra logs, \
-         dbcop bincode, JSON and [x:=1 y==2], Jepsen EDN {:type …}, JSON {\"type\": …} and test.jepsen, \
+        "looked for PolySI text r(key,value,session,txn), AWDIT text `r key value`, Cobra and Viper logs, \
+         dbcop bincode, JSON and [x:=1 y==2], Jepsen EDN {:type …}, JSON {\"type\": …} and test.jepsen, TimeKiller JSON, \
          Isolde JSON lines and Parquet; name the format if it is one of these",
     )
 }

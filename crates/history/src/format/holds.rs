@@ -1,7 +1,7 @@
 //! What the formats of registers can hold, checked before the first byte is written.
 
 use super::{Format, WriteError};
-use crate::{History, KeyId, OpKind, Status, TxnId, Value, ValueCode};
+use crate::{History, KeyId, OpKind, Status, TxnId, UNLABELLED, Value, ValueCode};
 
 /// Refuses a history, naming the format and the formats that can hold everything.
 pub(super) fn refuse(format: Format, what: impl std::fmt::Display) -> WriteError {
@@ -86,6 +86,19 @@ pub(super) fn no_aborted(history: &History, format: Format) -> Result<(), WriteE
         }
         None => Ok(()),
     }
+}
+
+/// The transactions' own numbers where all have different ones and none is reserved, else fresh ones
+/// from 1.
+pub(super) fn unique_labels(history: &History, reserved: &[u64]) -> Vec<u64> {
+    let labels: Vec<u64> = history.txns().iter().map(|txn| txn.label).collect();
+    let mut sorted = labels.clone();
+    sorted.sort_unstable();
+    let usable = |label: &u64| *label != UNLABELLED && !reserved.contains(label);
+    if sorted.windows(2).all(|pair| pair[0] < pair[1]) && sorted.iter().all(usable) {
+        return labels;
+    }
+    (1..=labels.len() as u64).collect()
 }
 
 /// The number that a key is.

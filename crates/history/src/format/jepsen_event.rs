@@ -83,27 +83,24 @@ fn scan_event<'a, const JSON: bool>(
         value: None,
     };
     while !scanner.accept(b'}')? {
-        let key = map_key(scanner)?;
-        scanner.colon()?;
-        scanner.space()?;
-        match key {
-            b"type" => phase = Some(scan_phase(scanner)?),
-            b"f" => event.f = function(scanner)?,
-            b"process" => event.process = scan_process(scanner)?,
-            b"time" => event.time = integer(scanner, "time")?,
+        match field(scanner)? {
+            Field::Type => phase = Some(scan_phase(scanner)?),
+            Field::F => event.f = function(scanner)?,
+            Field::Process => event.process = scan_process(scanner)?,
+            Field::Time => event.time = integer(scanner, "time")?,
             // Jepsen gives operations outside of a history the index -1.
-            b"index" => {
+            Field::Index => {
                 let index: Option<i128> = integer(scanner, "index")?;
                 event.index = index.and_then(|index| index.try_into().ok());
             }
-            b"isolde/label" => event.label = Some(integer(scanner, "isolde/label")?),
-            b"value" => {
+            Field::Label => event.label = Some(integer(scanner, "isolde/label")?),
+            Field::Value => {
                 event.value = Some(scanner.pos);
                 if !values.read(scanner, phase, event.f) {
                     scanner.skip()?;
                 }
             }
-            _ => scanner.skip()?,
+            Field::Other => scanner.skip()?,
         }
     }
     match phase {
@@ -114,6 +111,55 @@ fn scan_event<'a, const JSON: bool>(
             ),
         ),
     }
+}
+
+/// The fields of a map that mean something.
+enum Field {
+    Type,
+    F,
+    Process,
+    Time,
+    Index,
+    Label,
+    Value,
+    Other,
+}
+
+/// Consumes a key, and what stands between it and its value. Nearly all keys of a file are written
+/// the same way, so they are first compared as they would be written.
+#[inline]
+fn field<const JSON: bool>(scanner: &mut Scanner<'_, JSON>) -> Scan<Field> {
+    if !JSON {
+        let rest = &scanner.bytes[scanner.pos..];
+        let known = match rest {
+            [b':', b't', b'y', b'p', b'e', b' ', b':', ..] => Some((6, Field::Type)),
+            [b':', b'f', b' ', b':', ..] => Some((3, Field::F)),
+            [b':', b'v', b'a', b'l', b'u', b'e', b' ', b'[', ..] => Some((7, Field::Value)),
+            [b':', b't', b'i', b'm', b'e', b' ', b'0'..=b'9', ..] => Some((6, Field::Time)),
+            [b':', b'i', b'n', b'd', b'e', b'x', b' ', b'0'..=b'9', ..] => Some((7, Field::Index)),
+            _ if rest.starts_with(b":process ") && rest.len() > 9 && rest[9].is_ascii_digit() => {
+                Some((9, Field::Process))
+            }
+            _ => None,
+        };
+        if let Some((length, field)) = known {
+            scanner.pos += length;
+            return Ok(field);
+        }
+    }
+    let field = match map_key(scanner)? {
+        b"type" => Field::Type,
+        b"f" => Field::F,
+        b"process" => Field::Process,
+        b"time" => Field::Time,
+        b"index" => Field::Index,
+        b"isolde/label" => Field::Label,
+        b"value" => Field::Value,
+        _ => Field::Other,
+    };
+    scanner.colon()?;
+    scanner.space()?;
+    Ok(field)
 }
 
 /// The name of a key without its colon or quotes; empty for a key that is no name.
@@ -198,6 +244,17 @@ pub(crate) fn next_event<'a, const JSON: bool>(
 
 fn scan_phase<const JSON: bool>(scanner: &mut Scanner<'_, JSON>) -> Scan<Phase> {
     let at = scanner.pos;
+    // As Jepsen writes the two common ones.
+    let rest = &scanner.bytes[at..];
+    let known = match rest {
+        [b':', b'o', b'k', b',' | b' ' | b'}', ..] if !JSON => Some((3, Phase::Ok)),
+        _ if !JSON && rest.starts_with(b":invoke,") => Some((7, Phase::Invoke)),
+        _ => None,
+    };
+    if let Some((length, phase)) = known {
+        scanner.pos += length;
+        return Ok(phase);
+    }
     match word(scanner)? {
         b"invoke" => Ok(Phase::Invoke),
         b"ok" => Ok(Phase::Ok),

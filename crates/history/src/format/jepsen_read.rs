@@ -10,7 +10,7 @@ use super::ReadOptions;
 use super::codes::key_table;
 use super::edn::{Flaw, Scan, Scanner};
 use super::jepsen_clock::EventOrder;
-use super::jepsen_event::{Event, Phase, Process, ValueReader, next_event};
+use super::jepsen_event::{Event, Later, Phase, Process, ValueReader, next_event};
 use super::jepsen_open::{Open, Processes};
 use super::jepsen_value::{Certainty, Values};
 use crate::{Builder, History, Interval, Status};
@@ -64,13 +64,14 @@ pub(crate) struct Reader<'a, const JSON: bool> {
     clock: Clock,
     builder: Builder,
     values: Values,
-    processes: Processes<'a>,
+    processes: Processes,
     order: EventOrder,
     /// The `:index` and `:time` of the last map, and whether all had the same time.
     last_index: Option<u64>,
     last_time: Option<i64>,
     has_one_time: bool,
-    nameless: Vec<Open<'a>>,
+    /// Open invocations without a process, with their `:f`.
+    nameless: Vec<(Open, &'a [u8])>,
     event_count: u64,
     txn_number: u64,
     nameless_count: i64,
@@ -205,13 +206,10 @@ impl<'a, const JSON: bool> Reader<'a, JSON> {
             return self.invoke(event, now);
         }
         let invocation = match event.process {
-            Process::Client(process) => self.processes.slot(process).open.take(),
+            Process::Client(process) => self.processes.end(process),
             _ => {
-                let newest = self
-                    .nameless
-                    .iter()
-                    .rposition(|open| open.event.f == event.f);
-                newest.map(|at| self.nameless.remove(at))
+                let newest = self.nameless.iter().rposition(|(_, f)| *f == event.f);
+                newest.map(|at| self.nameless.remove(at).0)
             }
         };
         let (status, end) = match event.phase {
@@ -220,7 +218,8 @@ impl<'a, const JSON: bool> Reader<'a, JSON> {
             Phase::Info | Phase::Invoke => (Status::Indeterminate, Interval::NEVER),
         };
         if !is_read {
-            self.ops_of(invocation.as_ref(), &event, ops_start)?;
+            let invoked = invocation.map(|open| open.at);
+            self.ops_of(invoked, &event, ops_start)?;
             if self.leave_out_strange() {
                 return Ok(());
             }
@@ -229,20 +228,27 @@ impl<'a, const JSON: bool> Reader<'a, JSON> {
             self.orphan_count += 1;
             self.txn_number += 1;
             Open {
-                event,
+                at: event.at,
                 // The invocation is unknown, so it may have been at any time before.
                 start: i64::MIN,
-                number: self.txn_number - 1,
+                label: label(&event, self.txn_number - 1),
             }
         });
-        self.close(&open, status, end, ops_start)
+        self.close(&open, event.process, status, end, ops_start)
+    }
+
+    /// The map that starts at a place where one was read before.
+    fn event_at(&self, at: usize) -> Scan<Event<'a>> {
+        let mut scanner = Scanner::<JSON>::at(self.bytes, at);
+        let event = next_event(&mut scanner, false, &mut Later)?;
+        event.ok_or_else(|| Flaw::new(at, "an operation was here before"))
     }
 
     fn invoke(&mut self, event: Event<'a>, now: i64) -> Scan<()> {
         let open = Open {
-            event,
+            at: event.at,
             start: now,
-            number: self.txn_number,
+            label: label(&event, self.txn_number),
         };
         self.txn_number += 1;
         if event.f == b"read"
@@ -252,12 +258,12 @@ impl<'a, const JSON: bool> Reader<'a, JSON> {
                 .note_asked(&mut Scanner::<JSON>::at(self.bytes, at));
         }
         let Process::Client(process) = event.process else {
-            self.nameless.push(open);
+            self.nameless.push((open, event.f));
             return Ok(());
         };
-        match self.processes.slot(process).open.replace(open) {
-            None => Ok(()),
-            Some(_) => Err(Flaw::new(
+        match self.processes.begin(process, open) {
+            true => Ok(()),
+            false => Err(Flaw::new(
                 event.at,
                 format!("process {process} invokes an operation before its last one completed"),
             )
@@ -265,14 +271,16 @@ impl<'a, const JSON: bool> Reader<'a, JSON> {
         }
     }
 
-    /// The operations of a completed transaction.
-    fn ops_of(&mut self, open: Option<&Open<'a>>, event: &Event<'a>, ops_start: usize) -> Scan<()> {
-        let invocation = open.map(|open| &open.event);
+    /// The operations of a completed transaction, whose invocation starts at `invoked`.
+    fn ops_of(&mut self, invoked: Option<usize>, event: &Event<'a>, ops_start: usize) -> Scan<()> {
         if event.phase == Phase::Ok {
-            return self.committed_ops(invocation, event);
+            return self.committed_ops(invoked, event);
         }
-        let event_for = invocation.unwrap_or(event);
-        self.fill(event_for, event_for.value, Certainty::Attempted)?;
+        let asked = match invoked {
+            Some(at) => self.event_at(at)?,
+            None => *event,
+        };
+        self.fill(&asked, asked.value, Certainty::Attempted)?;
         if !self.values.is_strange {
             self.merge_results(event, ops_start);
         }
@@ -287,15 +295,18 @@ impl<'a, const JSON: bool> Reader<'a, JSON> {
     }
 
     /// Operations of an `:ok`: the completion's value, or the invocation's where it has none.
-    fn committed_ops(&mut self, invocation: Option<&Event<'a>>, event: &Event<'a>) -> Scan<()> {
+    fn committed_ops(&mut self, invoked: Option<usize>, event: &Event<'a>) -> Scan<()> {
         let mut event = *event;
-        if event.f.is_empty() {
-            event.f = invocation.map_or(b"".as_slice(), |open| open.f);
-        }
         let nil: &[u8] = if JSON { b"null" } else { b"nil" };
         let has_value = |at: usize| !self.bytes[at..].starts_with(nil);
+        let is_whole = !event.f.is_empty() && event.value.is_some_and(has_value);
+        let invoked = invoked.filter(|_| !is_whole);
+        let invocation = invoked.map(|at| self.event_at(at)).transpose()?;
+        if event.f.is_empty() {
+            event.f = invocation.map_or(b"".as_slice(), |asked| asked.f);
+        }
         let plain_read = event.f == b"read";
-        match (event.value, invocation.and_then(|open| open.value)) {
+        match (event.value, invocation.and_then(|asked| asked.value)) {
             (Some(at), _) if has_value(at) || plain_read => {
                 self.fill(&event, Some(at), Certainty::Observed)
             }
@@ -350,17 +361,18 @@ impl<'a, const JSON: bool> Reader<'a, JSON> {
         ops.truncate(asked_end);
     }
 
-    fn close(&mut self, open: &Open<'a>, status: Status, end: i64, ops_start: usize) -> Scan<()> {
-        let event = &open.event;
-        let label = match event.label {
-            Some(label) => label.unwrap_or(crate::UNLABELLED),
-            None => event.index.unwrap_or(open.number),
-        };
+    fn close(
+        &mut self,
+        open: &Open,
+        process: Process,
+        status: Status,
+        end: i64,
+        ops_start: usize,
+    ) -> Scan<()> {
         let builder = &mut self.builder;
-        let session = match event.process {
+        let session = match process {
             Process::Client(process) => {
-                let session = &mut self.processes.slot(process).session;
-                *session.get_or_insert_with(|| builder.session(process))
+                self.processes.session(process, || builder.session(process))
             }
             _ => {
                 self.nameless_count += 1;
@@ -372,21 +384,23 @@ impl<'a, const JSON: bool> Reader<'a, JSON> {
             end,
         };
         self.builder
-            .end_txn(session, label, status, Some(interval), ops_start)
-            .map_err(|error| Flaw::new(event.at, error.to_string()))
+            .end_txn(session, open.label, status, Some(interval), ops_start)
+            .map_err(|error| Flaw::new(open.at, error.to_string()))
     }
 
     fn finish(mut self, options: &ReadOptions) -> Scan<(History, Vec<String>)> {
         let mut open = self.processes.take_all();
-        open.append(&mut self.nameless);
-        open.sort_by_key(|open| open.event.at);
+        open.extend(self.nameless.drain(..).map(|(open, _)| open));
+        open.sort_by_key(|open| open.at);
         for open in &open {
             let ops_start = self.builder.ops.len();
-            self.fill(&open.event, open.event.value, Certainty::Attempted)?;
+            let event = self.event_at(open.at)?;
+            self.fill(&event, event.value, Certainty::Attempted)?;
             if self.leave_out_strange() {
                 continue;
             }
-            self.close(open, Status::Indeterminate, Interval::NEVER, ops_start)?;
+            let (status, end) = (Status::Indeterminate, Interval::NEVER);
+            self.close(open, event.process, status, end, ops_start)?;
             self.give_back(self.released, options);
         }
         if self.event_count == 0 && self.notes.is_empty() {
@@ -436,5 +450,13 @@ impl<'a, const JSON: bool> Reader<'a, JSON> {
                 self.nameless_count
             ));
         }
+    }
+}
+
+/// What a transaction is called: as the map says, by its index, or by its place.
+fn label(event: &Event<'_>, number: u64) -> u64 {
+    match event.label {
+        Some(label) => label.unwrap_or(crate::UNLABELLED),
+        None => event.index.unwrap_or(number),
     }
 }

@@ -207,20 +207,7 @@ impl Values {
         object: Option<&str>,
         how: Certainty,
     ) -> Scan<()> {
-        scanner.space()?;
-        let at = scanner.pos;
-        let kind = match word(scanner)? {
-            b"r" | b"read" => OpKind::Read,
-            b"append" => OpKind::Append,
-            b"w" | b"write" => OpKind::Write,
-            b"add" => OpKind::Add,
-            b"inc" | b"increment" => OpKind::Increment,
-            other => {
-                let other = String::from_utf8_lossy(other);
-                return Err(Flaw::new(at, format!("unknown micro-operation `{other}`"))
-                    .hint("known are :r, :w, :append, :add and :inc"));
-            }
-        };
+        let kind = micro_kind(scanner)?;
         let key = self.key(scanner, object)?;
         let (kind, value) = if kind == OpKind::Read {
             self.read_result(builder, scanner, key, how)?
@@ -437,6 +424,34 @@ impl KeyUse {
             kind => kind,
         }
     }
+}
+
+/// What a micro-operation does. The two of list tests are first compared as they are mostly written.
+#[inline]
+fn micro_kind<const JSON: bool>(scanner: &mut Scanner<'_, JSON>) -> Scan<OpKind> {
+    let rest = &scanner.bytes[scanner.pos..];
+    if !JSON && rest.starts_with(b":r ") {
+        scanner.pos += 3;
+        return Ok(OpKind::Read);
+    }
+    if !JSON && rest.starts_with(b":append ") {
+        scanner.pos += 8;
+        return Ok(OpKind::Append);
+    }
+    scanner.space()?;
+    let at = scanner.pos;
+    Ok(match word(scanner)? {
+        b"r" | b"read" => OpKind::Read,
+        b"append" => OpKind::Append,
+        b"w" | b"write" => OpKind::Write,
+        b"add" => OpKind::Add,
+        b"inc" | b"increment" => OpKind::Increment,
+        other => {
+            let other = String::from_utf8_lossy(other);
+            return Err(Flaw::new(at, format!("unknown micro-operation `{other}`"))
+                .hint("known are :r, :w, :append, :add and :inc"));
+        }
+    })
 }
 
 fn push(builder: &mut Builder, kind: OpKind, key: KeyId, value: ValueCode) {

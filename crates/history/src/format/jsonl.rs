@@ -39,7 +39,7 @@ pub(super) const STATUSES: [(&str, Status); 3] = [
     ("indeterminate", Status::Indeterminate),
 ];
 
-type Json<'a> = Scanner<'a, true>;
+pub(super) type Json<'a> = Scanner<'a, true>;
 
 /// Reads JSON lines. Of a last line that was cut off (a recorder that was killed) the whole
 /// operations are kept, as `notes` say; a wrong line anywhere else is an error.
@@ -406,7 +406,7 @@ impl Reader {
 
 /// A number, text or null; nothing nested.
 #[inline]
-fn scalar(codes: &mut Codes, scanner: &mut Json<'_>) -> Scan<ValueCode> {
+pub(super) fn scalar(codes: &mut Codes, scanner: &mut Json<'_>) -> Scan<ValueCode> {
     scanner.space()?;
     match scanner.peek() {
         Some(b'[' | b'{') => Err(scanner.unexpected("a number, a text or null")),
@@ -415,7 +415,7 @@ fn scalar(codes: &mut Codes, scanner: &mut Json<'_>) -> Scan<ValueCode> {
 }
 
 /// Only white space may follow on a line.
-fn line_end(scanner: &mut Json<'_>) -> Scan<()> {
+pub(super) fn line_end(scanner: &mut Json<'_>) -> Scan<()> {
     loop {
         match scanner.peek() {
             None => return Ok(()),
@@ -466,7 +466,7 @@ fn version(scanner: &mut Json<'_>) -> Scan<()> {
     }
 }
 
-fn integer<T: TryFrom<i128>>(scanner: &mut Json<'_>, name: &str) -> Scan<T> {
+pub(super) fn integer<T: TryFrom<i128>>(scanner: &mut Json<'_>, name: &str) -> Scan<T> {
     scanner.space()?;
     let at = scanner.pos;
     if !matches!(scanner.peek(), Some(b'0'..=b'9' | b'-')) {

@@ -18,6 +18,10 @@ pub enum Format {
     DbcopJson,
     /// The text of dbcop 0.2: `[x:=1 y==2]`.
     DbcopHist,
+    /// Viper's directory of logs in JSON lines.
+    Viper,
+    /// TimeKiller's JSON, with the database's timestamps.
+    TimeKiller,
     /// Jepsen operations in EDN.
     JepsenEdn,
     /// Jepsen operations in JSON.
@@ -45,13 +49,15 @@ const fn row(format: Format, name: &'static str, extensions: &'static [&'static 
 }
 
 /// In the order of the variants.
-const FORMATS: [FormatRow; 11] = [
+const FORMATS: [FormatRow; 13] = [
     row(Format::Text, "text", &["txt"]),
     row(Format::Awdit, "awdit", &["awdit"]),
     row(Format::Cobra, "cobra", &[]),
     row(Format::DbcopBincode, "dbcop-bincode", &["bincode"]),
     row(Format::DbcopJson, "dbcop-json", &["dbcop.json"]),
     row(Format::DbcopHist, "dbcop-hist", &["hist"]),
+    row(Format::Viper, "viper", &[]),
+    row(Format::TimeKiller, "timekiller", &["timekiller.json"]),
     row(Format::JepsenEdn, "jepsen-edn", &["edn"]),
     row(Format::JepsenJson, "jepsen-json", &["json"]),
     row(Format::JepsenStore, "jepsen-store", &["jepsen"]),
@@ -87,6 +93,11 @@ impl Format {
         FORMATS.iter().find(|row| fits(row)).map(|row| row.format)
     }
 
+    /// Whether the format is a directory with one log a session ([`super::write_logs`]).
+    pub fn is_directory(self) -> bool {
+        matches!(self, Format::Cobra | Format::Viper)
+    }
+
     /// Whether the format keeps the version numbers that a database gave.
     pub fn holds_versions(self) -> bool {
         self == Format::Isolde
@@ -95,10 +106,10 @@ impl Format {
     /// Whether the format keeps when transactions began and ended. Writing a history with times
     /// in one that does not loses the order of real time.
     pub fn holds_times(self) -> bool {
-        use Format::{Isolde, JepsenEdn, JepsenJson, JepsenStore, Parquet};
+        use Format::{Isolde, JepsenEdn, JepsenJson, JepsenStore, Parquet, TimeKiller};
         matches!(
             self,
-            JepsenEdn | JepsenJson | JepsenStore | Isolde | Parquet
+            JepsenEdn | JepsenJson | JepsenStore | TimeKiller | Isolde | Parquet
         )
     }
 }

@@ -36,12 +36,15 @@ mod parquet_layout;
 mod parquet_pages;
 mod parquet_read;
 mod parquet_write;
+mod sessions;
 mod skip;
 mod started;
 pub mod store;
 mod text;
+mod timekiller;
+mod timekiller_write;
+mod viper;
 
-pub use cobra::write as write_cobra;
 pub use compress::decompress;
 pub use detect::detect;
 pub use error::{FormatError, Place, WriteError};
@@ -96,14 +99,17 @@ impl Default for ReadOptions<'_> {
     }
 }
 
-/// Reads a history from one file or, for Cobra, from the files of a directory.
+/// Reads a history from one file or, for the formats with a log a session, from the files of a
+/// directory.
 pub fn read(sources: &[Source], options: &ReadOptions) -> Result<Loaded, FormatError> {
     let format = match options.format {
         Some(format) => format,
         None => detect(sources)?,
     };
-    if format == Format::Cobra {
-        return cobra::read(sources, options);
+    match format {
+        Format::Cobra => return cobra::read(sources, options),
+        Format::Viper => return viper::read(sources, options),
+        _ => {}
     }
     let source = only(sources, format)?;
     let bytes = source.bytes;
@@ -111,12 +117,14 @@ pub fn read(sources: &[Source], options: &ReadOptions) -> Result<Loaded, FormatE
         Format::Text => text::read(bytes, options),
         Format::Awdit => awdit::read(bytes),
         Format::Cobra => cobra::read(sources, options),
+        Format::Viper => viper::read(sources, options),
         Format::DbcopBincode => dbcop_bincode::read(bytes),
         Format::DbcopJson => dbcop_json::read(bytes),
         Format::DbcopHist => dbcop_hist::read(bytes),
         Format::JepsenEdn => noted(format, |notes| jepsen::read::<false>(bytes, options, notes)),
         Format::JepsenJson => noted(format, |notes| jepsen::read::<true>(bytes, options, notes)),
         Format::JepsenStore => noted(format, |notes| store::read(bytes, notes)),
+        Format::TimeKiller => noted(format, |notes| timekiller::read(bytes, notes)),
         Format::Isolde => noted(format, |notes| jsonl::read(bytes, notes)),
         Format::Parquet => noted(format, |notes| parquet::read(bytes, notes)),
     }?;
@@ -138,7 +146,7 @@ fn noted(
     })
 }
 
-/// The one file that every format but Cobra's is.
+/// The one file that every format without directories is.
 fn only<'a>(sources: &[Source<'a>], format: Format) -> Result<Source<'a>, FormatError> {
     match sources {
         [source] => Ok(*source),
@@ -150,24 +158,33 @@ fn only<'a>(sources: &[Source<'a>], format: Format) -> Result<Source<'a>, Format
                 sources.len()
             ),
         )
-        .hint("only cobra keeps a history in several files")),
+        .hint("only cobra and viper keep a history in several files")),
     }
 }
 
-/// Writes a history. Cobra's format is a directory: see [`write_cobra`].
+/// The files, by name, of a history in a format that is a directory ([`Format::is_directory`]).
+pub fn write_logs(history: &History, format: Format) -> Result<Vec<(String, Vec<u8>)>, WriteError> {
+    match format {
+        Format::Viper => viper::write(history),
+        _ => cobra::write(history),
+    }
+}
+
+/// Writes a history. For formats that are directories see [`write_logs`].
 pub fn write(history: &History, format: Format, out: &mut dyn Write) -> Result<(), WriteError> {
     match format {
         Format::Text => text::write(history, out),
         Format::Awdit => awdit::write(history, out),
-        Format::Cobra => Err(WriteError::CannotHold(
-            "the format cobra is a directory with one file a session, not one file".to_string(),
-        )),
+        Format::Cobra | Format::Viper => Err(WriteError::CannotHold(format!(
+            "the format {format} is a directory with one file a session, not one file"
+        ))),
         Format::DbcopBincode => dbcop_bincode::write(history, out),
         Format::DbcopJson => dbcop_json::write(history, out),
         Format::DbcopHist => dbcop_hist::write(history, out),
         Format::JepsenEdn => jepsen::write_edn(history, out),
         Format::JepsenJson => jepsen::write_json(history, out),
         Format::JepsenStore => store::write(history, out),
+        Format::TimeKiller => timekiller_write::write(history, out),
         Format::Isolde => jsonl::write(history, out),
         Format::Parquet => parquet::write(history, out),
     }

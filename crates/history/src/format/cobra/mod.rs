@@ -14,7 +14,9 @@ mod write;
 pub use write::write;
 
 use super::keys::NumberedKeys;
-use super::{Format, FormatError, Loaded, Place, ReadOptions, Source, cut, quote, too_large};
+use super::{
+    Format, FormatError, Loaded, Place, ReadOptions, Source, cut, quote, sessions, too_large,
+};
 use crate::wide::WideInts;
 use crate::{Builder, Op, OpKind, Status, Value, ValueCode};
 
@@ -49,12 +51,7 @@ struct Written {
 
 /// Reads a history from the logs of its sessions.
 pub(super) fn read(sources: &[Source], options: &ReadOptions) -> Result<Loaded, FormatError> {
-    let mut sessions: Vec<(i64, &Source)> = sources.iter().zip(0..).map(labelled).collect();
-    sessions.sort_by_key(|(label, source)| (*label, source.name));
-    if let Some(pair) = sessions.windows(2).find(|pair| pair[0].0 == pair[1].0) {
-        let problem = format!("this and {} are both session {}", pair[0].1.name, pair[0].0);
-        return Err(FormatError::new(Place::Whole, problem).in_file(pair[1].1.name));
-    }
+    let sessions = sessions::of_files(sources, 'T')?;
     let writers = Writers::of(sources)?;
     let mut reader = Reader {
         builder: Builder::new(),
@@ -88,13 +85,6 @@ pub(super) fn read(sources: &[Source], options: &ReadOptions) -> Result<Loaded, 
         format: Format::Cobra,
         notes,
     })
-}
-
-/// The number in a name like `T7.log`, else the place among the files.
-fn labelled<'a>((source, place): (&'a Source<'a>, i64)) -> (i64, &'a Source<'a>) {
-    let file = source.name.rsplit(['/', '\\']).next().unwrap_or("");
-    let number = file.strip_prefix('T').and_then(|n| n.strip_suffix(".log"));
-    (number.and_then(|n| n.parse().ok()).unwrap_or(place), source)
 }
 
 /// The transaction that used each write id first.

@@ -4,7 +4,7 @@ use super::{ABSENT, INITIAL};
 use crate::format::holds::{self, Numbers, refuse};
 use crate::format::{Format, WriteError};
 use crate::wide::WideInts;
-use crate::{History, Op, OpKind, TxnId, UNLABELLED, ValueCode};
+use crate::{History, Op, OpKind, TxnId, ValueCode};
 use std::collections::HashMap;
 
 /// The files of a directory with a history of registers, by name.
@@ -15,7 +15,7 @@ pub fn write(history: &History) -> Result<Vec<(String, Vec<u8>)>, WriteError> {
     let format = Format::Cobra;
     holds::registers(history, format)?;
     holds::no_aborted(history, format)?;
-    let labels = labels(history);
+    let labels = holds::unique_labels(history, &[INITIAL, ABSENT]);
     let writes = Writes::of(history, &labels)?;
     let mut files = Vec::new();
     for session in history.sessions() {
@@ -47,18 +47,6 @@ fn record(bytes: &mut Vec<u8>, letter: u8, numbers: &[u64]) {
     for number in numbers {
         bytes.extend_from_slice(&number.to_be_bytes());
     }
-}
-
-/// The transactions' own numbers where all have different ones, else fresh ones from 1.
-fn labels(history: &History) -> Vec<u64> {
-    let labels: Vec<u64> = history.txns().iter().map(|txn| txn.label).collect();
-    let mut sorted = labels.clone();
-    sorted.sort_unstable();
-    let usable = |label: &u64| ![UNLABELLED, INITIAL, ABSENT].contains(label);
-    if sorted.windows(2).all(|pair| pair[0] < pair[1]) && sorted.iter().all(usable) {
-        return labels;
-    }
-    (1..=labels.len() as u64).collect()
 }
 
 struct Writes<'a> {

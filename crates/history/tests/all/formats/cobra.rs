@@ -2,7 +2,7 @@
 
 use super::random::{self, PLAIN, Random, Shape};
 use super::{corpus, load, plain};
-use history::format::{Format, Loaded, ReadOptions, Source, WriteError, detect, read, write_cobra};
+use history::format::{Format, Loaded, ReadOptions, Source, WriteError, detect, read, write_logs};
 use history::{Builder, History, Op, OpKind, Status, UNLABELLED, Value, ValueCode};
 
 fn load_files(files: &[(String, Vec<u8>)]) -> Result<Loaded, String> {
@@ -56,7 +56,7 @@ fn history_of_unique_writes(seed: u64) -> History {
 fn round_trip_keeps_everything() {
     for seed in 0..200 {
         let history = history_of_unique_writes(seed);
-        let files = write_cobra(&history).expect("cobra can hold it");
+        let files = write_logs(&history, Format::Cobra).expect("cobra can hold it");
         let loaded = load_files(&files).expect("good");
         assert_eq!(plain(&loaded.history), plain(&history), "seed {seed}");
         assert!(loaded.notes.is_empty());
@@ -67,7 +67,7 @@ fn round_trip_keeps_everything() {
 fn a_value_of_two_writers_or_of_none_is_refused() {
     let mut refused = 0;
     for seed in 0..50 {
-        match write_cobra(&random::history(seed, PLAIN)) {
+        match write_logs(&random::history(seed, PLAIN), Format::Cobra) {
             Err(WriteError::CannotHold(_)) => refused += 1,
             other => assert!(other.is_ok()),
         }
@@ -77,7 +77,7 @@ fn a_value_of_two_writers_or_of_none_is_refused() {
         aborted: true,
         ..PLAIN
     };
-    assert!((0..50).any(|seed| write_cobra(&random::history(seed, shape)).is_err()));
+    assert!((0..50).any(|seed| write_logs(&random::history(seed, shape), Format::Cobra).is_err()));
 }
 
 #[test]
@@ -158,7 +158,7 @@ fn a_value_written_twice_by_one_transaction_is_refused() {
     // As fresh write ids, the read in between would name the later write.
     let text = "w(1,5,0,0)\nr(1,5,0,0)\nw(1,6,0,0)\nw(1,5,0,0)\n";
     let history = load(text.as_bytes(), None, 1).expect("good").history;
-    match write_cobra(&history) {
+    match write_logs(&history, Format::Cobra) {
         Err(WriteError::CannotHold(what)) => assert!(what.contains("w(1, 5) twice"), "{what}"),
         other => panic!("{other:?}"),
     }
@@ -212,7 +212,7 @@ fn malformed_logs_are_explained() {
 
 #[test]
 fn every_cut_of_a_log_keeps_its_whole_transactions() {
-    let files = write_cobra(&history_of_unique_writes(1)).expect("cobra can hold it");
+    let files = write_logs(&history_of_unique_writes(1), Format::Cobra).expect("cobra can hold it");
     let (name, bytes) = &files[0];
     for end in 0..bytes.len() {
         let Ok(loaded) = load(&bytes[..end], Some(Format::Cobra), 1) else {
@@ -264,7 +264,7 @@ fn cobra_directories_load() {
             0,
             "{name}: every read names a write of the log"
         );
-        let again = write_cobra(&history).expect("cobra can hold it");
+        let again = write_logs(&history, Format::Cobra).expect("cobra can hold it");
         let again = load_files(&again).expect("good").history;
         assert_eq!(plain(&again), plain(&history), "{name}");
     }

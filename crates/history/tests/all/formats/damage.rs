@@ -2,7 +2,7 @@
 
 use super::load;
 use super::random::{self, PLAIN, Random, Shape};
-use history::format::{Format, write, write_cobra};
+use history::format::{Format, write, write_logs};
 
 fn damage(bytes: &mut Vec<u8>, random: &mut Random) {
     const INTERESTING: &[u8] = b"()[]{}\",:;=-#!?rwSRWCA0918 \n\r\0\xff\x80";
@@ -35,12 +35,10 @@ fn damaged_files_never_panic() {
                 files.push(bytes);
             }
         }
-        files.extend(
-            write_cobra(&history)
-                .into_iter()
-                .flatten()
-                .map(|file| file.1),
-        );
+        for format in [Format::Cobra, Format::Viper] {
+            let logs = write_logs(&history, format).into_iter().flatten();
+            files.extend(logs.map(|file| file.1));
+        }
         let mut random = Random::new(seed);
         for good in &files {
             for _ in 0..10 {

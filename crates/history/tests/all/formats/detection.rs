@@ -4,7 +4,7 @@ use history::format::{Format, Source, decompress, detect};
 use std::io::Write;
 
 /// What a file holds, and its format.
-const KNOWN: [(&[u8], Format); 33] = [
+const KNOWN: [(&[u8], Format); 38] = [
     (b"r(1,2,3,4)\n", Format::Text),
     (b"\n  W (1,2,3,4)", Format::Text),
     (b"# a comment\nw(1,2,3,4)", Format::Text),
@@ -54,6 +54,17 @@ const KNOWN: [(&[u8], Format); 33] = [
     ),
     (b"{ \"isolde\": 1, \"data\": 2}", Format::Isolde),
     (b"{\"session\": 0, \"ops\": []}\n", Format::Isolde),
+    (b"{\"value\": [[\"w\", 1, 2, true]]}\n", Format::Viper),
+    (b"{ \"value\" : []}", Format::Viper),
+    (
+        b"{\"value\": [], \"type\": \"ok\", \"process\": 0}",
+        Format::JepsenJson,
+    ),
+    (b"[{\"tid\": 1, \"sid\": 0, \"sts\": {", Format::TimeKiller),
+    (
+        b"[\n {\"cts\": {\"l\": 0, \"p\": \"3\"}, \"ops\": []",
+        Format::TimeKiller,
+    ),
     (b"PAR1\x15\x04", Format::Parquet),
     (&[0; 64], Format::DbcopBincode),
 ];

@@ -8,6 +8,8 @@ mod dbcop;
 mod detection;
 mod random;
 mod text;
+mod timekiller;
+mod viper;
 
 use history::format::{Format, Loaded, ReadOptions, Source, WriteError, read, write};
 use history::{History, Interval, OpKind, Status, TxnId, Value};
