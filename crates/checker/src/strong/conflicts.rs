@@ -10,7 +10,7 @@
 //! Cost: linear in the operations; a second walk over the keys with stale reads.
 
 use super::shape::Shape;
-use crate::observe::{Link, Observed};
+use crate::observe::{Link, Observed, Placed};
 use history::TxnId;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -54,6 +54,22 @@ pub const NO_WRITER: u32 = u32::MAX - 1;
 
 /// Walks along an order of events.
 pub fn walk(observed: &Observed<'_>, shape: Shape, events: &[u32], chosen: &impl Chosen) -> Walk {
+    let mut walk = walk_once(observed, shape, events, chosen, |txn| {
+        Placed::of(observed.history, TxnId(txn))
+    });
+    add_next_versions(observed, shape, events, chosen, &mut walk.conflicts);
+    walk
+}
+
+/// The same along events of transactions that `placed` finds by the numbers used; a stale read is
+/// entered once.
+pub fn walk_once(
+    observed: &Observed<'_>,
+    shape: Shape,
+    events: &[u32],
+    chosen: &impl Chosen,
+    placed: impl Fn(u32) -> Placed,
+) -> Walk {
     let history = observed.history;
     let first_other = shape.events(history.txn_count()) as u32;
     let mut state = State {
@@ -77,26 +93,28 @@ pub fn walk(observed: &Observed<'_>, shape: Shape, events: &[u32], chosen: &impl
         state.started_at = vec![0; history.txn_count()];
     }
     for (at, &event) in events.iter().enumerate() {
-        if event >= first_other || !chosen.counts(shape.txn(event)) {
+        if event >= first_other {
             continue;
         }
-        let txn = shape.txn(event);
+        let placed = placed(shape.txn(event));
+        let txn = placed.txn.0;
+        if !chosen.counts(txn) {
+            continue;
+        }
         if shape.is_start(event) {
             if shape.exclusive {
                 state.started_at[txn as usize] = at as u32;
             }
-            state.read(txn, chosen);
+            state.read(placed, chosen);
         }
         if shape.is_commit(event) {
             if shape.exclusive {
                 state.committed_at[txn as usize] = at as u32;
             }
-            state.write(txn, shape);
+            state.write(placed, shape);
         }
     }
-    let mut walk = state.walk;
-    add_next_versions(observed, shape, events, chosen, &mut walk.conflicts);
-    walk
+    state.walk
 }
 
 struct State<'a> {
@@ -110,8 +128,8 @@ struct State<'a> {
 
 impl State<'_> {
     #[inline]
-    fn read(&mut self, txn: u32, chosen: &impl Chosen) {
-        let range = self.observed.history.op_range(TxnId(txn));
+    fn read(&mut self, placed: Placed, chosen: &impl Chosen) {
+        let (txn, range) = (placed.txn.0, placed.ops());
         let keys = &self.observed.history.ops().keys;
         for op in range {
             let link = self.observed.links[op];
@@ -140,8 +158,8 @@ impl State<'_> {
     }
 
     #[inline]
-    fn write(&mut self, txn: u32, shape: Shape) {
-        let range = self.observed.history.op_range(TxnId(txn));
+    fn write(&mut self, placed: Placed, shape: Shape) {
+        let (txn, range) = (placed.txn.0, placed.ops());
         let keys = &self.observed.history.ops().keys;
         for op in range {
             if self.observed.links[op] != Link::WRITE {

@@ -14,7 +14,7 @@ use super::known::Known;
 use super::theory::{Choice, Theory, older_choice};
 use super::topological::{ChosenEdge, Label};
 use crate::Budget;
-use crate::budget::Limit;
+use crate::budget::{Count, Limit};
 use crate::observe::Link;
 use history::TxnId;
 use rustc_hash::FxHashMap;
@@ -45,9 +45,10 @@ pub fn prune(
         budget.check("prune")?;
         let walk = conflicts::walk(known.observed, known.shape, theory.order.events(), chosen);
         let mut is_new = false;
+        let count = walk.conflicts.len();
         for (at, &conflict) in walk.conflicts.iter().enumerate() {
             if at.is_multiple_of(ASK_EVERY) {
-                budget.check("prune")?;
+                budget.check_at("prune", &counts(theory, count - at))?;
             }
             match settle(theory, known, conflict) {
                 Some(true) => is_new = true,
@@ -60,6 +61,12 @@ pub fn prune(
         }
     }
     Ok(Repair::Open)
+}
+
+/// How far a round is.
+fn counts(theory: &Theory<'_>, left: usize) -> [Count; 2] {
+    let choices = theory.choice_count();
+    [("conflicts left", left as u64), ("choices", choices as u64)]
 }
 
 /// Whether something certain was found out about a conflict; None if it is a contradiction.
@@ -114,7 +121,7 @@ pub fn repair(
         }
         for (at, conflict) in walk.conflicts.into_iter().enumerate() {
             if at.is_multiple_of(ASK_EVERY) {
-                budget.check("repair")?;
+                budget.check_at("repair", &counts(theory, count - at))?;
             }
             put_right(theory, conflict, &mut weights);
         }

@@ -62,7 +62,7 @@ pub fn guess(
 ) -> Result<Guess, Limit> {
     let mut replay = Replay::new(observed, shape, timeline);
     replay.run(budget)?;
-    let taken_count = observed.taken.iter().filter(|&&taken| taken).count();
+    let taken_count = observed.taken.count();
     Ok(Guess {
         complete: replay.events.len() == shape.events(taken_count),
         events: replay.events,

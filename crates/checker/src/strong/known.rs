@@ -53,6 +53,19 @@ pub struct Edges {
 }
 
 impl Edges {
+    /// No edges.
+    pub const NONE: Edges = Edges {
+        starts: Vec::new(),
+        others: Vec::new(),
+    };
+
+    /// The same edges by their other ends.
+    pub fn reversed(&self, count: usize) -> Edges {
+        let ends = 0..self.starts.len().saturating_sub(1) as u32;
+        let pairs = ends.flat_map(|end| self.of(end).iter().map(move |&other| (end, other)));
+        Edges::new(pairs, count)
+    }
+
     /// The pairs by their second halves.
     pub fn new(pairs: impl Iterator<Item = (u32, u32)> + Clone, count: usize) -> Edges {
         let mut starts = vec![0u32; count + 1];
@@ -71,8 +84,9 @@ impl Edges {
         Edges { starts, others }
     }
 
+    /// The other ends of the edges with this one.
     #[inline]
-    fn of(&self, event: u32) -> &[u32] {
+    pub fn of(&self, event: u32) -> &[u32] {
         match self.starts.get(event as usize..event as usize + 2) {
             Some(range) => &self.others[range[0] as usize..range[1] as usize],
             None => &[],
@@ -90,6 +104,11 @@ struct Lists {
 }
 
 impl<'a> Known<'a> {
+    /// How many orders follow from the others.
+    pub fn implied_count(&self) -> usize {
+        self.implied_after.others.len()
+    }
+
     pub fn new(observed: &'a Observed<'a>, shape: Shape, timeline: Option<Timeline>) -> Known<'a> {
         let (next, previous) = session_neighbours(observed, shape);
         let readers = Readers::new(observed);
@@ -122,7 +141,7 @@ impl<'a> Known<'a> {
 
     /// How many of them are of transactions that count, or of the line of completions.
     pub fn counted_events(&self) -> usize {
-        let counted = self.observed.taken.iter().filter(|&&taken| taken).count();
+        let counted = self.observed.taken.count();
         let completions = self.timeline.as_ref().map_or(0, Timeline::len);
         self.shape.events(counted) + completions
     }

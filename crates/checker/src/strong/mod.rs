@@ -5,19 +5,21 @@
 //!
 //! 1. *guess* an order by running the transactions again (`guess`), and look what is wrong with it
 //!    (`conflicts`): nothing, and the order is the proof;
-//! 2. take the best of that guess, one by estimated time (`estimate`), one by the clock and one by
-//!    the database's version numbers (`hints`), *prune* the pairs of versions that are wrong and of
-//!    which only one order closes no cycle, and *repair* the others one by one (`greedy`);
+//! 2. take the best of that guess, those that numbers in the history suggest (`hints`: versions,
+//!    values that count, transactions), one by the clock and one by estimated time (`estimate`);
+//!    *prune* the pairs of versions that are wrong and of which only one order closes no cycle, and
+//!    *repair* the others one by one (`greedy`);
 //! 3. make a choice of each pair that is still wrong (`theory`), and *solve*: a CDCL solver chooses,
 //!    an order of events is kept under its choices (`topological`), a cycle is a clause; look at the
 //!    order that comes out, and go on with what is wrong with it (`search`);
 //! 4. if no choice is left, the cycles found are the evidence (`refutation`, `evidence`).
 //!
-//! Two things come before that, where they pay, and only to find an order: where reads have several
-//! possible writers, those are ruled out that what happens before what leaves no room for
-//! (`resolve`); and where the best guess is far off, the orders that follow are added until none is
-//! new (`saturated`). If no order comes of it, the history is decided without them, so that all
-//! evidence is made of what was observed.
+//! Three things come before that, where they pay, and only to find an order: a level without session
+//! order is first tried with it; where reads have several possible writers, those are ruled out that
+//! what happens before what leaves no room for (`resolve`); and where the best guess is far off, the
+//! orders that follow are added until none is new, and the events run again by how far the run had
+//! come at each (`saturated`, `ranked`). If no order comes of it, the history is decided without them,
+//! so that all evidence is made of what was observed.
 //!
 //! Cost: linear where the guess is right; else each conflict costs a search between its two events,
 //! which is longer where more sessions ran side by side. The question is NP-complete (Papadimitriou
@@ -26,15 +28,20 @@
 //! Where we differ from PolySI and its successors: no reachability is computed for all pairs unless
 //! the guess is far off, and no constraint exists before some order violates it.
 
+#[cfg(feature = "cadical")]
+mod cadical;
 pub mod classify;
 mod conflicts;
 mod estimate;
 mod evidence;
 mod greedy;
 mod guess;
+mod guesses;
 mod hints;
 mod known;
 mod parallel;
+mod ranked;
+mod reach;
 mod refutation;
 mod resolve;
 mod saturated;
@@ -42,6 +49,7 @@ mod search;
 pub mod shape;
 mod solver;
 mod sorted;
+mod spare;
 mod theory;
 pub mod timeline;
 mod topological;
@@ -50,18 +58,18 @@ pub mod versions;
 use crate::Budget;
 use crate::budget::Limit;
 use crate::observe::Observed;
-use crate::order;
 use conflicts::{Chosen, NO_WRITER};
 use greedy::Repair;
-use history::{Anomaly, CommitOrder, Interval, Level, OpId, TxnId};
+use history::{Anomaly, CommitOrder, EdgeKind, Level, OpId, TxnId};
 use known::Known;
 use refutation::Refutation;
 use search::Search;
 use shape::Shape;
+pub use solver::SatSolver;
 use std::time::Instant;
 use theory::Theory;
 use timeline::Timeline;
-use topological::{Step, Topological};
+use topological::Topological;
 
 /// What was found out about a level.
 pub enum Decision {
@@ -86,6 +94,11 @@ pub struct Effort {
     /// Conflicts that repairing left.
     pub left: usize,
     pub guess_seconds: f64,
+    /// Ruling out possible writers of reads.
+    pub resolve_seconds: f64,
+    /// Adding the orders that follow from others, and how many there were.
+    pub saturate_seconds: f64,
+    pub implied: usize,
     pub prune_seconds: f64,
     pub repair_seconds: f64,
     pub solve_seconds: f64,
@@ -97,6 +110,8 @@ pub struct FirstGuess {
     pub order: Option<CommitOrder>,
     /// The events as guessed.
     pub events: Vec<u32>,
+    /// Whether so much is wrong with it that sessions may not have been respected.
+    is_far_off: bool,
     pub effort: Effort,
 }
 
@@ -106,7 +121,9 @@ pub fn guess_order(
     level: Level,
     budget: &Budget<'_>,
 ) -> Result<FirstGuess, Limit> {
+    // An order that respects sessions proves the levels that do not ask for that, too.
     let shape = Shape::of(level).expect("a strong level has a shape");
+    let shape = shape.with_sessions();
     let started = Instant::now();
     (budget.progress)("guessing an order");
     let timeline = Timeline::new(observed).filter(|_| shape.real_time);
@@ -125,6 +142,7 @@ pub fn guess_order(
     effort.guess_seconds = started.elapsed().as_secs_f64();
     Ok(FirstGuess {
         order,
+        is_far_off: !first.complete || effort.conflicts > observed.history.txn_count() / 4,
         events: first.events,
         effort,
     })
@@ -142,6 +160,8 @@ pub struct Strategy {
     pub prune: bool,
     /// Repair the order as far as that goes before the solver is asked.
     pub repair: bool,
+    /// The solver that is asked about what is left.
+    pub solver: SatSolver,
 }
 
 impl Default for Strategy {
@@ -151,34 +171,82 @@ impl Default for Strategy {
             guess: true,
             prune: true,
             repair: true,
+            solver: SatSolver::default(),
         }
     }
 }
 
-/// Decides a strong level, beginning with the first guess if there is one.
+/// Decides a strong level, beginning with the first guess if there is one. What it took is in
+/// `effort`, where a limit was reached too.
+///
+/// Where sessions do not count they are a guess: most databases respect them, and orders are found
+/// sooner along them. What holds with sessions holds without; and so does a violation that no session
+/// has a part in.
 pub fn decide(
     observed: &Observed<'_>,
     level: Level,
     guessed: Option<FirstGuess>,
     strategy: Strategy,
     budget: &Budget<'_>,
-) -> Result<(Decision, Effort), Limit> {
+    effort: &mut Effort,
+) -> Result<Decision, Limit> {
     let shape = Shape::of(level).expect("a strong level has a shape");
+    let has_sessions = observed.history.session_count() < observed.history.txn_count();
+    if shape.sessions || !has_sessions || !strategy.guess {
+        return decide_shape(observed, shape, guessed, strategy, budget, effort);
+    }
+    if guessed.as_ref().is_some_and(|first| first.is_far_off) && observed.known.is_empty() {
+        let started = Instant::now();
+        let guess = guess::guess(observed, shape, None, budget)?;
+        let order = guess
+            .complete
+            .then(|| prove(observed, shape, &guess.events));
+        if let Some(order) = order.flatten() {
+            effort.guess_seconds = started.elapsed().as_secs_f64();
+            return Ok(Decision::Holds(order));
+        }
+    }
+    let with_sessions = shape.with_sessions();
+    match decide_shape(observed, with_sessions, guessed, strategy, budget, effort) {
+        Ok(Decision::Violated(anomaly)) if has_session_edge(&anomaly) => {}
+        Err(_) => budget.check("solve")?,
+        decided => return decided,
+    }
+    decide_shape(observed, shape, None, strategy, budget, effort)
+}
+
+fn has_session_edge(anomaly: &Anomaly) -> bool {
+    let mut edges = anomaly
+        .edges
+        .iter()
+        .chain(anomaly.otherwise.iter().flatten());
+    edges.any(|edge| edge.kind == EdgeKind::So)
+}
+
+/// Decides whether there is an order of a shape.
+fn decide_shape(
+    observed: &Observed<'_>,
+    shape: Shape,
+    guessed: Option<FirstGuess>,
+    strategy: Strategy,
+    budget: &Budget<'_>,
+    effort: &mut Effort,
+) -> Result<Decision, Limit> {
     let started = Instant::now();
     if strategy.prune
         && let Some(resolution) = resolve::resolve(observed, budget)?
     {
         let resolve_seconds = started.elapsed().as_secs_f64();
         let resolved = &resolution.observed;
-        let (decision, mut effort) = decide_as_observed(resolved, shape, None, strategy, budget)?;
-        if let Decision::Holds(mut order) = decision {
+        let decision = decide_as_observed(resolved, shape, None, strategy, budget, effort);
+        effort.resolve_seconds = resolve_seconds;
+        if let Decision::Holds(mut order) = decision? {
             order.reads.extend(resolution.reads);
             order.reads.sort_unstable_by_key(|&(read, _)| read);
-            effort.guess_seconds += resolve_seconds;
-            return Ok((Decision::Holds(order), effort));
+            return Ok(Decision::Holds(order));
         }
     }
-    decide_as_observed(observed, shape, guessed, strategy, budget)
+    decide_as_observed(observed, shape, guessed, strategy, budget, effort)
 }
 
 /// Decides with no possible writer ruled out beforehand.
@@ -188,8 +256,12 @@ fn decide_as_observed(
     guessed: Option<FirstGuess>,
     strategy: Strategy,
     budget: &Budget<'_>,
-) -> Result<(Decision, Effort), Limit> {
-    let mut effort = Effort::default();
+    effort: &mut Effort,
+) -> Result<Decision, Limit> {
+    *effort = Effort {
+        resolve_seconds: effort.resolve_seconds,
+        ..Effort::default()
+    };
     let started = Instant::now();
     let timeline = Timeline::new(observed).filter(|_| shape.real_time);
     let guess_seconds = guessed
@@ -202,7 +274,7 @@ fn decide_as_observed(
     };
     budget.check("guess")?;
     let known = Known::new(observed, shape, timeline);
-    let mut events = match better_guess(&known, first, strategy, budget)? {
+    let mut events = match guesses::better_guess(&known, first, strategy, budget)? {
         Ok((conflicts, events)) => {
             effort.conflicts = conflicts;
             events
@@ -212,20 +284,25 @@ fn decide_as_observed(
                 cycles: vec![refutation::known_cycle(&steps)],
                 by_cases: false,
             };
-            return Ok((violated(&known, &refutation), effort));
+            return Ok(violated(&known, &refutation));
         }
     };
     effort.guess_seconds = guess_seconds + started.elapsed().as_secs_f64();
     let optional = optional_events(observed, shape);
     if strategy.prune && optional.is_empty() && is_worth_saturating(observed, effort.conflicts) {
+        let saturating = Instant::now();
         let known_twice = Known::new(observed, shape, known.timeline.clone());
-        let saturation = saturated::saturated(known_twice, &events, budget)?;
-        effort.guess_seconds = started.elapsed().as_secs_f64();
-        if let Some((known, events)) = saturation
-            && let (Decision::Holds(order), effort) =
-                search(&known, events, strategy, budget, effort)?
-        {
-            return Ok((Decision::Holds(order), effort));
+        let saturation = saturated::saturated(known_twice, &events, budget);
+        effort.saturate_seconds = saturating.elapsed().as_secs_f64();
+        if let Some(saturated) = saturation? {
+            effort.implied = saturated.known.implied_count();
+            events.clone_from(&saturated.events);
+            if !saturated.is_contradictory
+                && let Decision::Holds(order) =
+                    search(&saturated.known, saturated.events, strategy, budget, effort)?
+            {
+                return Ok(Decision::Holds(order));
+            }
         }
     }
     events.extend(optional);
@@ -241,7 +318,7 @@ fn decide_as_observed(
 
 /// Whether so much is open that finding out first what follows costs less.
 fn is_worth_saturating(observed: &Observed<'_>, conflicts: usize) -> bool {
-    conflicts + observed.ambiguous.len() > observed.history.txn_count() / 2
+    conflicts + observed.ambiguous.len() > observed.history.txn_count() / 8
 }
 
 /// Goes on from an order that agrees with everything known: prunes, repairs, solves.
@@ -250,18 +327,18 @@ fn search(
     events: Vec<u32>,
     strategy: Strategy,
     budget: &Budget<'_>,
-    mut effort: Effort,
-) -> Result<(Decision, Effort), Limit> {
+    effort: &mut Effort,
+) -> Result<Decision, Limit> {
     let theory = Theory::new(Topological::new(known, events));
-    let (theory, likely) = match prepare(known, theory, strategy, budget, &mut effort)? {
+    let (theory, likely) = match prepare(known, theory, strategy, budget, effort)? {
         Ok(prepared) => prepared,
-        Err(refutation) => return Ok((violated(known, &refutation), effort)),
+        Err(refutation) => return Ok(violated(known, &refutation)),
     };
     (budget.progress)("solving");
     let started = Instant::now();
-    let decision = Search::new(known, theory, &likely, budget, &mut effort).run();
-    effort.solve_seconds = started.elapsed().as_secs_f64();
-    Ok((decision?, effort))
+    let decision = Search::new(known, theory, &likely, strategy.solver, budget, effort).run();
+    effort.solve_seconds += started.elapsed().as_secs_f64();
+    decision
 }
 
 /// Prunes and repairs. Returns what is certain, and how the best order so far makes each choice; or
@@ -278,12 +355,12 @@ fn prepare<'a>(
     if strategy.prune && !known.shape.parallel {
         (budget.progress)("pruning");
         let started = Instant::now();
-        let pruned = greedy::prune(&mut theory, known, &settled, budget)?;
-        effort.prune_seconds = started.elapsed().as_secs_f64();
+        let pruned = greedy::prune(&mut theory, known, &settled, budget);
+        effort.prune_seconds += started.elapsed().as_secs_f64();
         effort.choices = theory.choice_count();
         effort.cycles = theory.lemmas.len();
         effort.visits = theory.order.visits;
-        if pruned == Repair::Contradiction {
+        if pruned? == Repair::Contradiction {
             return Ok(Err(refutation::refute(&theory, &[])));
         }
     }
@@ -291,75 +368,13 @@ fn prepare<'a>(
         (budget.progress)("repairing");
         let started = Instant::now();
         theory.push_level();
-        effort.left = greedy::repair(&mut theory, known, &settled, budget)?;
-        effort.repair_seconds = started.elapsed().as_secs_f64();
+        let left = greedy::repair(&mut theory, known, &settled, budget);
+        effort.repair_seconds += started.elapsed().as_secs_f64();
+        effort.left = left?;
     }
     let likely = theory.likely();
     theory.backtrack(0);
     Ok(Ok((theory, likely)))
-}
-
-/// The guess or an order by estimated time, whichever has fewer conflicts, and how many. It agrees
-/// with everything known; the error is a cycle if nothing can.
-#[allow(clippy::type_complexity)] // One caller, and each part is named there.
-fn better_guess(
-    known: &Known<'_>,
-    first: Vec<u32>,
-    strategy: Strategy,
-    budget: &Budget<'_>,
-) -> Result<Result<(usize, Vec<u32>), Vec<Step>>, Limit> {
-    let (observed, shape) = (known.observed, known.shape);
-    let mut guesses = vec![first];
-    let schedule = order::schedule(observed, &[]);
-    if schedule.complete && strategy.guess {
-        let events = |txn: u32| [shape.start(txn), shape.commit(txn)];
-        let by_time = estimate::by_time(observed, &schedule.order);
-        let mut events: Vec<u32> = by_time.into_iter().flat_map(events).collect();
-        events.dedup();
-        guesses.push(events);
-    }
-    if strategy.guess && observed.history.has_intervals() {
-        guesses.push(by_clock(observed, shape));
-    }
-    if strategy.guess && !shape.parallel {
-        guesses.extend(hints::by_versions(known, &guesses[0]));
-    }
-    let mut best: Option<(usize, Vec<u32>)> = None;
-    for guess in guesses {
-        budget.check("guess")?;
-        let events = match sorted::sort(known, &guess) {
-            Ok(events) => events,
-            Err(steps) => return Ok(Err(steps)),
-        };
-        let walk = conflicts::walk(observed, shape, &events, &Settled { observed });
-        if best
-            .as_ref()
-            .is_none_or(|(count, _)| walk.conflicts.len() < *count)
-        {
-            best = Some((walk.conflicts.len(), events));
-        }
-    }
-    Ok(Ok(best.expect("there is at least one guess")))
-}
-
-/// The events by the middle of each transaction's time. Wrong times only make a worse guess.
-fn by_clock(observed: &Observed<'_>, shape: Shape) -> Vec<u32> {
-    let history = observed.history;
-    let middle = |&txn: &u32| match history.interval(TxnId(txn)) {
-        Some(times) if times.end != Interval::NEVER => {
-            i128::from(times.start) + i128::from(times.completion())
-        }
-        Some(times) => 2 * i128::from(times.start),
-        None => 0,
-    };
-    let mut txns: Vec<u32> = (0..history.txn_count() as u32)
-        .filter(|&txn| observed.taken[txn as usize])
-        .collect();
-    txns.sort_by_key(middle);
-    let events = |txn: u32| [shape.start(txn), shape.commit(txn)];
-    let mut events: Vec<u32> = txns.into_iter().flat_map(events).collect();
-    events.dedup();
-    events
 }
 
 /// A refutation as an anomaly.
@@ -391,12 +406,42 @@ fn violated(known: &Known<'_>, refutation: &Refutation) -> Decision {
 }
 
 /// The order of events as evidence, if nothing is wrong with it.
-pub fn prove(observed: &Observed<'_>, shape: Shape, events: &[u32]) -> Option<CommitOrder> {
+fn prove(observed: &Observed<'_>, shape: Shape, events: &[u32]) -> Option<CommitOrder> {
     let walk = conflicts::walk(observed, shape, events, &Settled { observed });
     let counts = |txn| observed.taken[txn as usize];
     walk.conflicts
         .is_empty()
         .then(|| commit_order(observed, shape, events, &walk.writers, counts))
+}
+
+/// The same for events of places in the file, so that what is looked up lies together; they get the
+/// numbers of transactions here.
+pub fn prove_placed(
+    observed: &Observed<'_>,
+    shape: Shape,
+    mut events: Vec<u32>,
+) -> Option<CommitOrder> {
+    let placed = |place: u32| observed.file_order[place as usize];
+    let settled = Settled { observed };
+    let walk = conflicts::walk_once(observed, shape, &events, &settled, placed);
+    if !walk.conflicts.is_empty() {
+        return None;
+    }
+    for event in &mut events {
+        let txn = placed(shape.txn(*event)).txn.0;
+        *event = match shape.is_commit(*event) {
+            true => shape.commit(txn),
+            false => shape.start(txn),
+        };
+    }
+    let counts = |txn| observed.taken[txn as usize];
+    Some(commit_order(
+        observed,
+        shape,
+        &events,
+        &walk.writers,
+        counts,
+    ))
 }
 
 /// The events of indeterminate transactions that may have served an ambiguous read.

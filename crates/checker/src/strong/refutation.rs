@@ -2,6 +2,7 @@
 
 use super::known::Why;
 use super::solver;
+use super::spare;
 use super::theory::{Lemma, Theory};
 use super::topological::{ChosenEdge, Label, Step};
 
@@ -18,7 +19,8 @@ pub enum CycleWhy {
     Chosen(ChosenEdge),
 }
 
-/// Cycles of which one closes whatever is chosen; none of them can be left out.
+/// Cycles of which one closes whatever is chosen; none of them, and none of their edges, can be left
+/// out.
 pub struct Refutation {
     /// The one that closes once the others have settled what it rests on comes first.
     pub cycles: Vec<Cycle>,
@@ -35,25 +37,39 @@ pub fn refute(theory: &Theory<'_>, required: &[Vec<i32>]) -> Refutation {
         .collect();
     let cycle_count = clauses.len();
     clauses.extend(required.iter().cloned());
-    let core = minimal(&clauses, theory.choice_count());
-    let in_core: Vec<Vec<i32>> = core.iter().map(|&place| clauses[place].clone()).collect();
-    let weight = |place: usize| theory.lemmas.get(place).map(weight);
-    let (last, by_cases) = last_settled(&in_core, |at| weight(core[at]));
-    let mut places: Vec<usize> = core.clone();
-    places.retain(|&place| place < cycle_count);
+    let choice_count = theory.choice_count();
+    let core = minimal(&clauses, choice_count);
+    let (cycles, others): (Vec<usize>, Vec<usize>) =
+        core.into_iter().partition(|&place| place < cycle_count);
+    let cycles = cycles.into_iter().map(|place| theory.lemmas[place].clone());
+    let others: Vec<Vec<i32>> = others.iter().map(|&place| clauses[place].clone()).collect();
+    let parallel = theory.order.known.shape.parallel;
+    let cycles = spare::without_spare(cycles.collect(), &others, choice_count, parallel);
+    arranged(&cycles, others)
+}
+
+/// The cycles with the main one first; `others` are the clauses that go with them.
+fn arranged(cycles: &[Lemma], others: Vec<Vec<i32>>) -> Refutation {
+    let clause = |lemma: &Lemma| lemma.because.iter().map(|literal| -literal).collect();
+    let mut clauses: Vec<Vec<i32>> = cycles.iter().map(clause).collect();
+    clauses.extend(others);
+    let (main, by_cases) = last_settled(&clauses, |place| cycles.get(place).map(weight));
+    let mut places: Vec<usize> = (0..cycles.len()).collect();
     // In an order that does not depend on how the search went.
     places.sort_by_cached_key(|&place| {
-        let steps = theory.lemmas[place].steps.iter();
+        let steps = cycles[place].steps.iter();
         let ends: Vec<(u32, u32)> = steps.map(|&(from, to, _)| (from, to)).collect();
         (ends.len(), ends)
     });
-    if let Some(main) = last.map(|at| core[at]).filter(|place| *place < cycle_count) {
+    if let Some(main) = main {
         places.retain(|&place| place != main);
         places.insert(0, main);
     }
-    let found = |place: usize| cycle(&theory.lemmas[place]);
     Refutation {
-        cycles: places.into_iter().map(found).collect(),
+        cycles: places
+            .into_iter()
+            .map(|place| cycle(&cycles[place]))
+            .collect(),
         by_cases,
     }
 }
@@ -147,7 +163,7 @@ pub fn known_cycle(steps: &[Step]) -> Cycle {
 }
 
 /// Clauses without a solution, of which none can be left out.
-fn minimal(clauses: &[Vec<i32>], choice_count: usize) -> Vec<usize> {
+pub fn minimal(clauses: &[Vec<i32>], choice_count: usize) -> Vec<usize> {
     if let Some(empty) = clauses.iter().position(Vec::is_empty) {
         return vec![empty];
     }

@@ -1,22 +1,25 @@
 //! A guess by saturation: version orders that follow from what is known are added until none is
-//! new, and the events sorted along all of them.
+//! new, and the events run again along all of them.
 //!
 //! Definition: a writer a of a key is older than a writer b if a's commit leads to the snapshot of
 //! a reader of b's version; or, where no two writers of a key may overlap, if a's start leads to
 //! b's commit. If b is older than a, every reader of b's version starts before a commits.
 //!
-//! Steps: for each event the set of events that lead to it, as bits, in one pass along an order;
-//! then all readers and writers of each key are asked for orders that these sets imply and the
-//! graph lacks. Sort again with the new edges, and repeat. At last, sort by how far the run had come
-//! at each event: the share of those that lead to it among all that are related to it.
+//! Steps: find what leads to what (`reach`), in one pass along an order; then readers and writers of
+//! each key are asked for orders that this implies and the graph lacks: all of them where there are
+//! few, else those that are near each other in the order, where it can be wrong. Sort again with the
+//! new edges, and repeat. At last, run the events again (`ranked`) by how far the run had come at
+//! each: the share of those that lead to it among all that are related to it. If the edges close a
+//! cycle, the level is violated; the last ones are taken back, and what is left still makes a guess.
 //!
-//! Cost: each round O(m·n / 64) for n events and m edges, and n²/8 bytes, so only where that is not
-//! too much; most histories take four rounds. Source: saturation in our brief on checkers, with sets
-//! in place of clocks, so that the number of sessions does not matter.
+//! Cost: each round that of `reach`, and O(m) questions; most histories take four rounds. Source:
+//! saturation in our brief on checkers.
 //!
 //! What comes out is used to find an order, never as evidence against one.
 
 use super::known::Known;
+use super::ranked;
+use super::reach::Reach;
 use super::versions::Versions;
 use crate::Budget;
 use crate::budget::Limit;
@@ -24,72 +27,88 @@ use crate::observe::Link;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// More events than this are not saturated.
-const EVENTS_MAX: usize = 1 << 15;
-/// So many pairs of a reader and a writer are asked about in a round.
-const PAIRS_MAX: usize = 1 << 24;
+/// So many pairs of a reader and a writer are asked about in a round; if there are more, only near
+/// ones.
+const PAIRS_MAX: usize = 1 << 22;
+/// How many versions before and after one are near it.
+const NEAR: usize = 2;
 /// Rounds are given up after so many.
-const ROUNDS_MAX: usize = 10;
+const ROUNDS_MAX: usize = 12;
+/// A round that finds no more than one edge for so many events is the last.
+const LITTLE: usize = 128;
 
-/// Everything known with what follows from it, and the events in an order along that; `given` is
-/// one along what is known. None if there is too much to ask, or if there is no such order.
+/// What came out.
+pub struct Saturated<'a> {
+    /// Everything known with what follows from it.
+    pub known: Known<'a>,
+    /// An order along that.
+    pub events: Vec<u32>,
+    /// Whether what follows closes a cycle, so that not all of it was kept.
+    pub is_contradictory: bool,
+}
+
+/// Saturates; `given` is an order along what is known. None if that would take too much.
 pub fn saturated<'a>(
     known: Known<'a>,
     given: &[u32],
     budget: &Budget<'_>,
-) -> Result<Option<(Known<'a>, Vec<u32>)>, Limit> {
-    if given.len() > EVENTS_MAX || known.shape.parallel {
+) -> Result<Option<Saturated<'a>>, Limit> {
+    if known.shape.parallel {
         return Ok(None);
     }
-    let versions = Versions::new(known.observed);
-    if versions.pairs() > PAIRS_MAX {
+    let Some(reach) = Reach::new(&known, given.len()) else {
         return Ok(None);
-    }
+    };
     (budget.progress)("saturating");
+    let versions = Versions::new(known.observed);
     let mut state = Saturation {
+        asks_all: matches!(reach, Reach::Bits(_)) && versions.pairs() <= PAIRS_MAX,
         versions,
+        reach,
         implied: Vec::new(),
-        words: given.len().div_ceil(64),
         order: given.to_vec(),
         place: vec![0; known.events()],
-        rows: Vec::new(),
         known,
     };
     state.place_all();
+    let mut is_contradictory = false;
     for _ in 0..ROUNDS_MAX {
-        budget.check("saturate")?;
-        state.find_ancestors();
+        budget.check_at(
+            "saturate",
+            &[("implied orders", state.implied.len() as u64)],
+        )?;
+        state.find_before();
         let found = state.implied();
         let is_little = found.len() <= given.len() / LITTLE;
-        state.implied.extend(found);
-        state.known.imply(&state.implied);
-        if !state.sort(|_, place| u64::from(place)) {
-            return Ok(None);
+        if !state.add(found) {
+            is_contradictory = true;
+            break;
         }
         if is_little {
             break;
         }
     }
-    state.find_ancestors();
-    let shares = state.shares();
-    let rank = |event: u32, place: u32| u64::from(shares[event as usize]) << 32 | u64::from(place);
-    let is_sorted = state.sort(rank);
-    Ok(is_sorted.then_some((state.known, state.order)))
+    budget.check("saturate")?;
+    state.find_before();
+    state.keep_needed();
+    let rank = state.ranks();
+    let events = ranked::run_again(&state.known, &state.order, &rank);
+    Ok(Some(Saturated {
+        known: state.known,
+        events,
+        is_contradictory,
+    }))
 }
-
-/// A round that finds no more than one edge for so many events is the last.
-const LITTLE: usize = 128;
 
 struct Saturation<'a> {
     known: Known<'a>,
     versions: Versions,
+    asks_all: bool,
+    reach: Reach,
     /// Edges that follow, from and to.
     implied: Vec<(u32, u32)>,
-    words: usize,
     order: Vec<u32>,
     place: Vec<u32>,
-    /// By place, the places that lead to it, as bits.
-    rows: Vec<u64>,
 }
 
 impl Saturation<'_> {
@@ -99,63 +118,99 @@ impl Saturation<'_> {
         }
     }
 
-    /// Fills the rows, along the order.
-    fn find_ancestors(&mut self) {
-        let words = self.words;
-        self.rows.clear();
-        self.rows.resize(words * self.order.len(), 0);
-        for (at, &event) in self.order.iter().enumerate() {
-            let (done, rest) = self.rows.split_at_mut(at * words);
-            let row = &mut rest[..words];
-            let mut join = |other: u32| {
-                let other = self.place[other as usize] as usize;
-                if other >= at || row[other / 64] >> (other % 64) & 1 != 0 {
-                    return;
-                }
-                let used = other / 64 + 1;
-                let theirs = &done[other * words..][..used];
-                for (mine, theirs) in row.iter_mut().zip(theirs) {
-                    *mine |= theirs;
-                }
-                row[other / 64] |= 1 << (other % 64);
-            };
-            self.known.predecessors(event, |other, _| join(other));
-        }
+    fn find_before(&mut self) {
+        self.reach
+            .find_before(&self.known, &self.order, &self.place);
     }
 
     #[inline]
     fn leads_to(&self, event: u32, other: u32) -> bool {
-        let (from, to) = (self.place[event as usize], self.place[other as usize]);
-        let word = self.rows[to as usize * self.words + from as usize / 64];
-        word >> (from % 64) & 1 != 0
+        self.reach.leads_to(event, other, &self.place)
+    }
+
+    /// Adds edges; false, and they are not, if they close a cycle.
+    fn add(&mut self, edges: Vec<(u32, u32)>) -> bool {
+        let before = self.implied.len();
+        self.implied.extend(edges);
+        self.known.imply(&self.implied);
+        let is_sorted = self.sort();
+        if !is_sorted {
+            self.implied.truncate(before);
+            self.known.imply(&self.implied);
+        }
+        is_sorted
+    }
+
+    /// Drops the edges that follow from others.
+    fn keep_needed(&mut self) {
+        self.implied.sort_unstable_by_key(|&(from, to)| (to, from));
+        self.implied.dedup();
+        let mut needed = Vec::new();
+        for of_event in self.implied.chunk_by(|a, b| a.1 == b.1) {
+            let mut edges = of_event.to_vec();
+            let event = of_event[0].1;
+            self.reach
+                .needed(&self.known, event, &mut edges, &self.place);
+            needed.append(&mut edges);
+        }
+        self.implied = needed;
+        self.known.imply(&self.implied);
     }
 
     /// The edges that follow and are not there.
     fn implied(&self) -> Vec<(u32, u32)> {
         let shape = self.known.shape;
         let mut found = Vec::new();
+        let mut writers: Vec<u32> = Vec::new();
         for key in self.versions.keys() {
-            let writers = self.versions.writers(key);
+            writers.clear();
+            writers.extend(self.versions.writers(key));
+            if writers.is_empty() {
+                continue;
+            }
+            let near = if self.asks_all { writers.len() } else { NEAR };
+            let place = |writer: u32| self.place[shape.commit(writer) as usize];
+            writers.sort_unstable_by_key(|&writer| place(writer));
             if shape.exclusive {
-                for &a in writers {
-                    for &b in writers {
-                        let overlap_forbids =
-                            a != b && self.leads_to(shape.start(a), shape.commit(b));
-                        if overlap_forbids && !self.leads_to(shape.commit(a), shape.start(b)) {
-                            found.push((shape.commit(a), shape.start(b)));
-                        }
+                for (at, &a) in writers.iter().enumerate() {
+                    for &b in writers.iter().skip(at + 1).take(near) {
+                        self.ask_overlap(a, b, &mut found);
+                        self.ask_overlap(b, a, &mut found);
                     }
                 }
             }
             for &(reader, writer) in self.versions.reads(key) {
-                for &other in writers {
-                    if other != writer && other != reader {
+                let start = self.place[shape.start(reader) as usize];
+                let read_at = writers.partition_point(|&other| place(other) < start);
+                let written_at = if writer == Link::INITIAL {
+                    0
+                } else {
+                    writers.partition_point(|&other| place(other) < place(writer))
+                };
+                let high = written_at.max(read_at);
+                let first = written_at.saturating_sub(near)..(written_at + near + 1).min(high);
+                let last = high.saturating_sub(near).max(first.end)..high + near;
+                for at in first.chain(last) {
+                    if let Some(&other) = writers.get(at)
+                        && other != writer
+                        && other != reader
+                    {
                         self.ask(reader, writer, other, &mut found);
                     }
                 }
             }
         }
         found
+    }
+
+    /// What follows if a started before b committed, where the two may not overlap.
+    fn ask_overlap(&self, a: u32, b: u32, found: &mut Vec<(u32, u32)>) {
+        let shape = self.known.shape;
+        if self.leads_to(shape.start(a), shape.commit(b))
+            && !self.leads_to(shape.commit(a), shape.start(b))
+        {
+            found.push((shape.commit(a), shape.start(b)));
+        }
     }
 
     /// What follows for a reader, the writer of its version and another writer of the key.
@@ -181,47 +236,27 @@ impl Saturation<'_> {
         }
     }
 
-    /// By event, how far the run had come, of 2^20.
-    fn shares(&mut self) -> Vec<u32> {
-        let words = self.words;
-        let count = self.order.len();
-        let ones = |row: &[u64]| row.iter().map(|word| word.count_ones()).sum::<u32>();
-        let past: Vec<u32> = self.rows.chunks(words).map(ones).collect();
-        self.rows.fill(0);
-        for at in (0..count).rev() {
-            let (rest, done) = self.rows.split_at_mut(at * words);
-            let row = &mut done[..words];
-            row[at / 64] |= 1 << (at % 64);
-            let from = at / 64;
-            let mut join = |other: u32| {
-                let other = self.place[other as usize] as usize;
-                if other < at {
-                    let theirs = &mut rest[other * words + from..][..words - from];
-                    for (theirs, mine) in theirs.iter_mut().zip(&row[from..]) {
-                        *theirs |= mine;
-                    }
-                }
-            };
-            let event = self.order[at];
-            self.known.predecessors(event, |other, _| join(other));
+    /// By event, how far the run had come, and its place where that is the same. The rows are
+    /// overwritten.
+    fn ranks(&mut self) -> Vec<u64> {
+        let (before, after) = self.reach.counts(&self.known, &self.order, &self.place);
+        let mut ranks = vec![0u64; self.known.events()];
+        for (at, &event) in self.order.iter().enumerate() {
+            let (before, after) = (before[at] as f64, after[at] as f64);
+            let share = before / (before + after).max(1.0) * f64::from(1 << 30);
+            ranks[event as usize] = (share as u64) << 32 | at as u64;
         }
-        let future = self.rows.chunks(words).map(ones);
-        let mut shares = vec![0u32; self.known.events()];
-        for ((&event, past), future) in self.order.iter().zip(past).zip(future) {
-            let share = f64::from(past) / f64::from((past + future).max(1));
-            shares[event as usize] = (share * f64::from(1 << 20)) as u32;
-        }
-        shares
+        ranks
     }
 
-    /// Sorts the events along all edges, those with smaller ranks first; false if there is a cycle.
-    fn sort(&mut self, rank: impl Fn(u32, u32) -> u64) -> bool {
+    /// Sorts the events along all edges, and otherwise as they are; false if there is a cycle.
+    fn sort(&mut self) -> bool {
         let mut open = vec![0u32; self.known.events()];
         for &event in &self.order {
             self.known
                 .successors(event, |next, _| open[next as usize] += 1);
         }
-        let ranked = |event: u32| Reverse((rank(event, self.place[event as usize]), event));
+        let ranked = |event: u32| Reverse((self.place[event as usize], event));
         let free = self
             .order
             .iter()

@@ -5,7 +5,7 @@
 use super::conflicts::{self, Chosen, Conflict, NO_WRITER, Walk};
 use super::known::{Known, Why};
 use super::parallel::{self, Dependencies, PathChoice};
-use super::solver::{Answer, Solver};
+use super::solver::{Answer, SatSolver, Solver, counts};
 use super::theory::{Choice, Theory, older_choice};
 use super::topological::{ChosenEdge, Label, Step};
 use super::{Decision, Effort, commit_order, refutation};
@@ -58,10 +58,11 @@ impl<'s, 'a, 'b> Search<'s, 'a, 'b> {
         known: &'a Known<'a>,
         theory: Theory<'a>,
         likely: &[i8],
+        solver: SatSolver,
         budget: &'s Budget<'b>,
         effort: &'s mut Effort,
     ) -> Search<'s, 'a, 'b> {
-        let mut solver = Solver::new(budget);
+        let mut solver = Solver::new(solver, budget);
         for number in 1..=theory.choice_count() as i32 {
             solver.add_choice(number, likely[number as usize - 1] > 0);
         }
@@ -108,6 +109,8 @@ impl<'s, 'a, 'b> Search<'s, 'a, 'b> {
                 return Err(Limit("no progress (stage: solve)".to_string()));
             }
             let mut walk = self.walk();
+            let left = walk.conflicts.len();
+            self.budget.check_at("solve", &counts(&self.theory, left))?;
             let wrong = if self.known.shape.parallel {
                 self.use_chosen_writers(&mut walk);
                 self.admit_paths(&walk)
@@ -123,7 +126,7 @@ impl<'s, 'a, 'b> Search<'s, 'a, 'b> {
             };
             self.effort.choices = self.theory.choice_count();
             let answer = if is_open {
-                self.solver.solve(&mut self.theory)
+                self.solver.solve(&mut self.theory, left)
             } else {
                 Answer::Contradiction
             };
@@ -143,7 +146,10 @@ impl<'s, 'a, 'b> Search<'s, 'a, 'b> {
                     }
                     return Ok(super::violated(self.known, &refutation));
                 }
-                Answer::Stopped => self.budget.check("solve")?,
+                Answer::Stopped => {
+                    let counts = counts(&self.theory, left);
+                    self.budget.check_at("solve", &counts)?;
+                }
             }
         }
     }

@@ -58,6 +58,14 @@ impl Shape {
         }
     }
 
+    /// The form of the same level with session order.
+    pub fn with_sessions(self) -> Shape {
+        Shape {
+            sessions: true,
+            ..self
+        }
+    }
+
     /// The event at which a transaction takes its snapshot.
     #[inline]
     pub fn start(self, txn: u32) -> u32 {

@@ -2,10 +2,13 @@
 //!
 //! BatSat searches; after every propagation the new literals are inserted into the order of events
 //! (`theory`), and a cycle comes back as a conflict. The first guess for each choice is what the
-//! order says at the moment it is made.
+//! order says at the moment it is made. CaDiCaL does the same where it is asked for (`cadical`).
 
+#[cfg(feature = "cadical")]
+use super::cadical::Cadical;
 use super::theory::Theory;
 use crate::Budget;
+use crate::budget::Count;
 use batsat::theory::{Theory as Plugin, TheoryArg};
 use batsat::{Callbacks, Lit, Solver as BatSat, SolverInterface, SolverOpts, Var, lbool};
 
@@ -18,51 +21,58 @@ pub enum Answer {
     Stopped,
 }
 
-/// Asks the budget whether to go on.
-struct Watch<'b> {
-    budget: Budget<'b>,
-}
-
-impl Callbacks for Watch<'_> {
-    fn stop(&self) -> bool {
-        (self.budget.probe)().is_some()
-    }
+/// Which solver makes the choices that are left. The verdict does not depend on it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum SatSolver {
+    /// In Rust, and always there.
+    #[cfg_attr(not(feature = "cadical"), default)]
+    BatSat,
+    /// In C++; the one that is asked where it is there.
+    #[cfg(feature = "cadical")]
+    #[default]
+    Cadical,
 }
 
 /// A solver over the choices of a theory.
 pub struct Solver<'b> {
-    solver: BatSat<Watch<'b>>,
-    /// How much of the solver's trail the theory has seen, and at the start of each level.
-    seen: usize,
-    seen_at: Vec<usize>,
+    engine: Engine<'b>,
     required: Vec<Vec<i32>>,
 }
 
+enum Engine<'b> {
+    BatSat(Box<Batsat<'b>>),
+    #[cfg(feature = "cadical")]
+    Cadical(Cadical<'b>),
+}
+
 impl<'b> Solver<'b> {
-    pub fn new(budget: &Budget<'b>) -> Solver<'b> {
-        let watch = Watch { budget: *budget };
+    pub fn new(which: SatSolver, budget: &Budget<'b>) -> Solver<'b> {
+        let engine = match which {
+            SatSolver::BatSat => Engine::BatSat(Box::new(Batsat::new(budget))),
+            #[cfg(feature = "cadical")]
+            SatSolver::Cadical => Engine::Cadical(Cadical::new(budget)),
+        };
         Solver {
-            solver: BatSat::new(options(), watch),
-            seen: 0,
-            seen_at: Vec::new(),
+            engine,
             required: Vec::new(),
         }
     }
 
     /// Makes room for the choice with this number, to be tried as `first` says.
     pub fn add_choice(&mut self, number: i32, first: bool) {
-        let first = if first { lbool::TRUE } else { lbool::FALSE };
-        let var = self.solver.new_var(first, true);
-        debug_assert_eq!(
-            var.idx() as i32 + 1,
-            number,
-            "choices are numbered in order"
-        );
+        match &mut self.engine {
+            Engine::BatSat(solver) => solver.add_choice(number, first),
+            #[cfg(feature = "cadical")]
+            Engine::Cadical(solver) => solver.add_choice(number, first),
+        }
     }
 
     pub fn add_clause(&mut self, clause: &[i32]) {
-        let mut literals: Vec<Lit> = clause.iter().map(|&literal| lit(literal)).collect();
-        self.solver.add_clause_reuse(&mut literals);
+        match &mut self.engine {
+            Engine::BatSat(solver) => solver.add_clause(clause),
+            #[cfg(feature = "cadical")]
+            Engine::Cadical(solver) => solver.add_clause(clause),
+        }
     }
 
     /// Adds a clause that comes from the meaning of choices rather than from a cycle.
@@ -76,12 +86,89 @@ impl<'b> Solver<'b> {
         &self.required
     }
 
-    /// Searches for choices without a cycle.
-    pub fn solve(&mut self, theory: &mut Theory<'_>) -> Answer {
+    /// Searches for choices without a cycle; `left` conflicts are the reason to.
+    pub fn solve(&mut self, theory: &mut Theory<'_>, left: usize) -> Answer {
+        match &mut self.engine {
+            Engine::BatSat(solver) => solver.solve(theory, left),
+            #[cfg(feature = "cadical")]
+            Engine::Cadical(solver) => solver.solve(theory, left),
+        }
+    }
+
+    /// Whether the literal is true in the solution found last.
+    pub fn is_true(&self, literal: i32) -> bool {
+        match &self.engine {
+            Engine::BatSat(solver) => solver.is_true(literal),
+            #[cfg(feature = "cadical")]
+            Engine::Cadical(solver) => solver.is_true(literal),
+        }
+    }
+}
+
+/// How far a search is that has so many conflicts still to put right.
+pub fn counts(theory: &Theory<'_>, left: usize) -> [Count; 3] {
+    [
+        ("choices", theory.choice_count() as u64),
+        ("cycles", theory.lemmas.len() as u64),
+        ("conflicts left", left as u64),
+    ]
+}
+
+/// How far a search is is told once in so many cycles.
+const TELL_EVERY: usize = 64;
+
+/// Asks the budget whether to go on.
+struct Watch<'b> {
+    budget: Budget<'b>,
+}
+
+impl Callbacks for Watch<'_> {
+    fn stop(&self) -> bool {
+        (self.budget.probe)().is_some()
+    }
+}
+
+struct Batsat<'b> {
+    budget: Budget<'b>,
+    solver: BatSat<Watch<'b>>,
+    /// How much of the solver's trail the theory has seen, and at the start of each level.
+    seen: usize,
+    seen_at: Vec<usize>,
+}
+
+impl<'b> Batsat<'b> {
+    fn new(budget: &Budget<'b>) -> Batsat<'b> {
+        let watch = Watch { budget: *budget };
+        Batsat {
+            budget: *budget,
+            solver: BatSat::new(options(), watch),
+            seen: 0,
+            seen_at: Vec::new(),
+        }
+    }
+
+    fn add_choice(&mut self, number: i32, first: bool) {
+        let first = if first { lbool::TRUE } else { lbool::FALSE };
+        let var = self.solver.new_var(first, true);
+        debug_assert_eq!(
+            var.idx() as i32 + 1,
+            number,
+            "choices are numbered in order"
+        );
+    }
+
+    fn add_clause(&mut self, clause: &[i32]) {
+        let mut literals: Vec<Lit> = clause.iter().map(|&literal| lit(literal)).collect();
+        self.solver.add_clause_reuse(&mut literals);
+    }
+
+    fn solve(&mut self, theory: &mut Theory<'_>, left: usize) -> Answer {
         if !self.solver.is_ok() {
             return Answer::Contradiction;
         }
         let mut plugin = Bridge {
+            tell: self.budget.counts,
+            left,
             theory,
             seen: self.seen,
             seen_at: std::mem::take(&mut self.seen_at),
@@ -98,8 +185,7 @@ impl<'b> Solver<'b> {
         }
     }
 
-    /// Whether the literal is true in the solution found last.
-    pub fn is_true(&self, literal: i32) -> bool {
+    fn is_true(&self, literal: i32) -> bool {
         self.solver.value_lit(lit(literal)) == lbool::TRUE
     }
 }
@@ -110,6 +196,23 @@ fn options() -> SolverOpts {
         restart_first: 2000,
         ..SolverOpts::default()
     }
+}
+
+/// A solution of some clauses: by choice, whether it is true.
+pub fn model(clauses: &[Vec<i32>], choice_count: usize) -> Option<Vec<bool>> {
+    let mut solver = batsat::BasicSolver::default();
+    for _ in 0..choice_count {
+        solver.new_var_default();
+    }
+    for clause in clauses {
+        let mut literals: Vec<Lit> = clause.iter().map(|&literal| lit(literal)).collect();
+        solver.add_clause_reuse(&mut literals);
+    }
+    if !solver.is_ok() || solver.solve_limited(&[]) != lbool::TRUE {
+        return None;
+    }
+    let is_true = |number: usize| solver.value_lit(lit(number as i32)) == lbool::TRUE;
+    Some((1..=choice_count).map(is_true).collect())
 }
 
 /// Of clauses without a solution, some that have none either.
@@ -151,6 +254,9 @@ fn number(literal: Lit) -> i32 {
 /// The theory as the solver sees it.
 struct Bridge<'t, 'a> {
     theory: &'t mut Theory<'a>,
+    /// Told how far the search is, and the conflicts that are the reason for it.
+    tell: &'t (dyn Fn(&[Count]) + Sync + 't),
+    left: usize,
     seen: usize,
     seen_at: Vec<usize>,
 }
@@ -161,6 +267,9 @@ impl Bridge<'_, '_> {
             let literal = arg.model()[self.seen];
             self.seen += 1;
             if let Err(clause) = self.theory.choose(number(literal)) {
+                if self.theory.lemmas.len().is_multiple_of(TELL_EVERY) {
+                    (self.tell)(&counts(self.theory, self.left));
+                }
                 let clause: Vec<Lit> = clause.into_iter().map(lit).collect();
                 arg.raise_conflict(&clause, true);
                 return;

@@ -42,7 +42,7 @@ impl Timeline {
             end: Interval::NEVER,
         };
         let txn_count = history.txn_count();
-        // Most files have them by time, or nearly so, and nothing is to be sorted or searched far.
+        // Most files have them by time, or nearly so, and nothing is to be sorted.
         let mut by_end: Vec<(i64, u32)> = Vec::with_capacity(txn_count);
         let mut starts: Vec<(i64, u32)> = Vec::with_capacity(txn_count);
         for (place, placed) in (0u32..).zip(&observed.file_order) {
@@ -59,11 +59,11 @@ impl Timeline {
         }
         by_end.sort();
         let mut before = vec![0; txn_count];
-        let mut near = 0;
+        let ruler = Ruler::new(&by_end);
         for &(start, number) in &starts {
-            near = first_from(&by_end, start, near);
-            before[number as usize] = near as u32;
+            before[number as usize] = ruler.count_before(&by_end, start) as u32;
         }
+        drop(ruler);
         // From a reference: by value, the numbers would stay in the room of the pairs.
         let completions: Vec<u32> = by_end.iter().map(|&(_, number)| number).collect();
         drop(by_end);
@@ -141,21 +141,87 @@ fn starting(
     (starting, starting_at)
 }
 
-/// How many completions precede a time: a search outwards from a place that is probably near.
-fn first_from(by_end: &[(i64, u32)], time: i64, near: usize) -> usize {
-    let is_before = |place: usize| by_end[place].0 < time;
-    let (mut low, mut high) = (near, near);
-    let mut step = 1;
-    while low > 0 && !is_before(low - 1) {
-        high = low - 1;
-        low = low.saturating_sub(step);
-        step *= 2;
+/// Finds places in a line of completions: time is cut into as many equal pieces as there are
+/// completions, at least, and for each piece it is known how many completions lie before it.
+struct Ruler {
+    first: i64,
+    /// A piece is so many bits of time long.
+    shift: u32,
+    /// By piece, how many completions lie before it; and at the end, how many there are.
+    counts: Vec<u32>,
+}
+
+impl Ruler {
+    fn new(by_end: &[(i64, u32)]) -> Ruler {
+        let first = by_end.first().map_or(0, |&(end, _)| end);
+        let last = by_end.last().map_or(0, |&(end, _)| end);
+        let length = last.wrapping_sub(first) as u64;
+        // At most twice as many pieces as completions.
+        let bits = u64::BITS - length.leading_zeros();
+        let shift = bits.saturating_sub(by_end.len().max(1).ilog2() + 1);
+        let mut ruler = Ruler {
+            first,
+            shift,
+            counts: vec![0; (length >> shift) as usize + 2],
+        };
+        for &(end, _) in by_end {
+            let piece = ruler.piece(end);
+            ruler.counts[piece + 1] += 1;
+        }
+        for piece in 1..ruler.counts.len() {
+            ruler.counts[piece] += ruler.counts[piece - 1];
+        }
+        ruler
     }
-    step = 1;
-    while high < by_end.len() && is_before(high) {
-        low = high + 1;
-        high = (high + step).min(by_end.len());
-        step *= 2;
+
+    /// The piece of a time that is not before the first completion, nor behind the last.
+    fn piece(&self, time: i64) -> usize {
+        (time.wrapping_sub(self.first) as u64 >> self.shift) as usize
     }
-    low + by_end[low..high].partition_point(|&(end, _)| end < time)
+
+    /// How many completions precede a time.
+    #[inline]
+    fn count_before(&self, by_end: &[(i64, u32)], time: i64) -> usize {
+        match (by_end.first(), by_end.last()) {
+            (Some(first), Some(last)) if first.0 < time && time <= last.0 => {
+                let piece = self.piece(time);
+                let (low, high) = (self.counts[piece] as usize, self.counts[piece + 1] as usize);
+                low + by_end[low..high].partition_point(|&(end, _)| end < time)
+            }
+            (_, Some(last)) if last.0 < time => by_end.len(),
+            _ => 0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Ruler;
+
+    #[test]
+    fn completions_before_a_time_are_counted() {
+        let lines: [&[i64]; 6] = [
+            &[],
+            &[5],
+            &[5, 5, 5],
+            &[i64::MIN, -1, 0, 7, i64::MAX],
+            &[1, 2, 3, 1000, 1001, 1_000_000_000],
+            &[-10, -3, -3, 0, 1, 2, 2, 2, 9, 100, 101, 102],
+        ];
+        for line in lines {
+            let by_end: Vec<(i64, u32)> = line.iter().copied().zip(0..).collect();
+            let ruler = Ruler::new(&by_end);
+            let near = line
+                .iter()
+                .flat_map(|&end| [end.saturating_sub(1), end, end.saturating_add(1)]);
+            for time in near.chain([i64::MIN, 0, i64::MAX]) {
+                let expected = line.iter().filter(|&&end| end < time).count();
+                assert_eq!(
+                    ruler.count_before(&by_end, time),
+                    expected,
+                    "{time} in {line:?}"
+                );
+            }
+        }
+    }
 }

@@ -3,7 +3,7 @@
 use crate::small::{Random, show};
 
 use checker::{Options, check};
-use history::{Builder, History, Initial, Level, Op, OpKind, Status, Value, Verdict};
+use history::{Builder, History, Initial, Interval, Level, Op, OpKind, Status, Value, Verdict};
 
 struct Run {
     sessions: u64,
@@ -12,6 +12,16 @@ struct Run {
     /// How many different values a key can have; 0 for a new one at every write.
     values: u64,
     numbers: Numbers,
+    times: Times,
+}
+
+/// When transactions are said to have run.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Times {
+    None,
+    Right,
+    Backwards,
+    Wrong,
 }
 
 /// The numbers of versions that the database is said to have given.
@@ -22,6 +32,9 @@ enum Numbers {
     Wrong,
 }
 
+/// Operations, each with the number of its version, and when they ran.
+type Plan = (Vec<(Op, u64)>, Option<Interval>);
+
 /// Transactions of five operations that each see all before them.
 fn serial_run(run: &Run, seed: u64) -> History {
     let mut random = Random(seed);
@@ -30,7 +43,7 @@ fn serial_run(run: &Run, seed: u64) -> History {
         .map(|label| builder.session(label as i64))
         .collect();
     let mut last: Vec<Option<u64>> = vec![None; run.keys as usize];
-    let mut plans: Vec<Vec<Vec<(Op, u64)>>> = vec![Vec::new(); run.sessions as usize];
+    let mut plans: Vec<Vec<Plan>> = vec![Vec::new(); run.sessions as usize];
     for txn in 0..run.txns {
         let mut ops: Vec<(Op, u64)> = Vec::new();
         for op in 0..5 {
@@ -56,11 +69,21 @@ fn serial_run(run: &Run, seed: u64) -> History {
             };
             ops.push((Op { kind, key, value }, number));
         }
-        plans[random.below(run.sessions) as usize].push(ops);
+        let start = match run.times {
+            Times::None => None,
+            Times::Right => Some(10 * txn),
+            Times::Backwards => Some(10 * (run.txns - txn)),
+            Times::Wrong => Some(random.below(10 * run.txns)),
+        };
+        let interval = start.map(|start| Interval {
+            start: start as i64,
+            end: start as i64 + 5,
+        });
+        plans[random.below(run.sessions) as usize].push((ops, interval));
     }
     let mut label = 0;
     for (session, txns) in sessions.into_iter().zip(plans) {
-        for ops in txns {
+        for (ops, interval) in txns {
             label += 1;
             let start = builder.ops.len();
             for (op, number) in ops {
@@ -69,17 +92,19 @@ fn serial_run(run: &Run, seed: u64) -> History {
                     builder.record_version(number);
                 }
             }
-            let ended = builder.end_txn(session, label, Status::Committed, None, start);
+            let ended = builder.end_txn(session, label, Status::Committed, interval, start);
             ended.expect("few enough");
         }
     }
     builder.finish()
 }
 
-/// Every strong level holds, with evidence.
+/// Every strong level holds, with evidence; where times are wrong, every one that ignores them.
 fn all_hold(run: &Run, seeds: std::ops::Range<u64>) {
+    let is_wrong = matches!(run.times, Times::Backwards | Times::Wrong);
     let levels: Vec<Level> = Level::all()
         .filter(|level| !Level::WEAK.contains(level))
+        .filter(|level| !is_wrong || !level.implies(Level::StrongSnapshotIsolation))
         .collect();
     for seed in seeds {
         let history = serial_run(run, seed);
@@ -103,6 +128,7 @@ fn serial_runs_of_many_sessions_hold() {
         keys: 60,
         values: 0,
         numbers: Numbers::None,
+        times: Times::None,
     };
     all_hold(&run, 0..4);
 }
@@ -117,6 +143,7 @@ fn serial_runs_with_version_numbers_hold() {
             keys: 60,
             values: 0,
             numbers,
+            times: Times::None,
         };
         all_hold(&run, 20..22);
         if numbers == Numbers::Right {
@@ -139,7 +166,24 @@ fn serial_runs_with_few_values_hold() {
             keys,
             values,
             numbers: Numbers::None,
+            times: Times::None,
         };
         all_hold(&run, 10..12);
+    }
+}
+
+/// Times help, and wrong ones do no harm.
+#[test]
+fn serial_runs_with_times_hold() {
+    for times in [Times::Right, Times::Backwards, Times::Wrong] {
+        let run = Run {
+            sessions: 100,
+            txns: 300,
+            keys: 60,
+            values: 0,
+            numbers: Numbers::None,
+            times,
+        };
+        all_hold(&run, 30..32);
     }
 }

@@ -3,7 +3,7 @@
 use crate::small;
 
 use checker::{Options, check, shrink};
-use history::{Anomaly, Builder, History, Initial, KeyId, Level, LevelResult, Op, TxnId, Verdict};
+use history::{Anomaly, Builder, History, Initial, KeyId, Level, LevelResult, Op, OpId, Verdict};
 use history::{ValueCode, definition};
 use small::{Shape, random_history, show};
 use std::collections::HashSet;
@@ -12,12 +12,29 @@ fn levels() -> Vec<Level> {
     Level::all().collect()
 }
 
-/// A history without a transaction, and without the reads of what that wrote.
-fn without(history: &History, dropped: TxnId) -> History {
-    let writes = history
-        .txn_ops(dropped)
-        .filter(|(_, op)| op.kind.is_write());
-    let lost: HashSet<(KeyId, ValueCode)> = writes.map(|(_, op)| (op.key, op.value)).collect();
+/// What can be left out by itself: a transaction, a read, or all writes of one to a key.
+fn units(history: &History) -> Vec<Vec<OpId>> {
+    let mut units: Vec<Vec<OpId>> = Vec::new();
+    for txn in history.txn_ids() {
+        let ops: Vec<(OpId, Op)> = history.txn_ops(txn).collect();
+        units.push(ops.iter().map(|&(id, _)| id).collect());
+        for (id, op) in &ops {
+            let same = |(_, other): &&(OpId, Op)| other.kind.is_write() && other.key == op.key;
+            units.push(match op.kind.is_write() {
+                true => ops.iter().filter(same).map(|&(id, _)| id).collect(),
+                false => vec![*id],
+            });
+        }
+    }
+    units
+}
+
+/// A history without some operations, and without the reads of what they wrote; a transaction that
+/// loses all is gone.
+fn without(history: &History, dropped: &[OpId]) -> History {
+    let writes = dropped.iter().map(|&id| history.op(id));
+    let writes = writes.filter(|op| op.kind.is_write());
+    let lost: HashSet<(KeyId, ValueCode)> = writes.map(|op| (op.key, op.value)).collect();
     let is_lost = |op: &Op| {
         if op.kind.reads_list() {
             let elements = history.list(op.value).iter();
@@ -28,11 +45,15 @@ fn without(history: &History, dropped: TxnId) -> History {
         !op.kind.is_write() && lost.contains(&(op.key, op.value))
     };
     let mut builder = Builder::new();
-    for txn in history.txn_ids().filter(|&txn| txn != dropped) {
+    for txn in history.txn_ids() {
+        if history.txn_ops(txn).all(|(id, _)| dropped.contains(&id)) {
+            continue;
+        }
         let row = history.txn(txn);
         let session = builder.session(history.session_label(row.session));
         let mut ops: Vec<Op> = Vec::new();
-        for (_, mut op) in history.txn_ops(txn).filter(|(_, op)| !is_lost(op)) {
+        let keeps = |(id, op): &(OpId, Op)| !dropped.contains(id) && !is_lost(op);
+        for (_, mut op) in history.txn_ops(txn).filter(keeps) {
             op.key = builder.key(&history.key_name(op.key));
             if op.kind.reads_list() {
                 op.value = builder.lists.push(history.list(op.value));
@@ -67,11 +88,16 @@ fn shrinks(shape: &Shape, seeds: std::ops::Range<u64>) {
             let small = &part.history;
             let holds = |history: &History| definition::holds(history, level, &initial);
             assert_eq!(holds(small), Ok(false), "{}{}", context(), show(small));
-            for txn in small.txn_ids() {
-                let smaller = without(small, txn);
+            for ops in units(small) {
+                let smaller = without(small, &ops);
                 let text = || format!("{}{}", context(), show(small));
-                assert_eq!(holds(&smaller), Ok(true), "without {txn:?}: {}", text());
+                assert_eq!(holds(&smaller), Ok(true), "without {ops:?}: {}", text());
             }
+            let again = &check(small, &[level], &options)[0].result;
+            let is_rejected = matches!(again.verdict, Verdict::Violated(_));
+            assert!(is_rejected, "not rejected again: {}", context());
+            let certified = history::certify(small, &initial, again);
+            assert!(certified.is_ok(), "{certified:?}: {}", context());
             assert_part(&history, &part);
             shrunk_count += 1;
         }

@@ -282,6 +282,7 @@ fn shortcuts_change_no_verdict() {
                         guess: bits & 1 != 0,
                         prune: bits & 2 != 0,
                         repair: bits & 4 != 0,
+                        ..Strategy::default()
                     },
                     ..Options::default()
                 };

@@ -1,0 +1,104 @@
+//! Which guess to begin with, beside the first one.
+//!
+//! Steps: sort the first guess along what is known; while much is wrong with the best one so far, make
+//! the next guess, by what the history has besides reads (`hints`, times), or by estimated time
+//! (`estimate`), and keep it if less is wrong with it. Cost: that of a sort and a walk for each guess.
+
+use super::conflicts;
+use super::known::Known;
+use super::shape::Shape;
+use super::topological::Step;
+use super::{Settled, Strategy, estimate, hints, sorted};
+use crate::Budget;
+use crate::budget::Limit;
+use crate::observe::Observed;
+use crate::order;
+use history::{Interval, TxnId};
+
+/// The best of several guesses, and how many conflicts it has. It agrees with everything known; the
+/// error is a cycle if nothing can.
+#[allow(clippy::type_complexity)] // One caller, and each part is named there.
+pub fn better_guess(
+    known: &Known<'_>,
+    first: Vec<u32>,
+    strategy: Strategy,
+    budget: &Budget<'_>,
+) -> Result<Result<(usize, Vec<u32>), Vec<Step>>, Limit> {
+    let (observed, shape) = (known.observed, known.shape);
+    let first = match sorted::sort(known, &first) {
+        Ok(events) => events,
+        Err(steps) => return Ok(Err(steps)),
+    };
+    let conflicts_of = |events: &[u32]| {
+        let walk = conflicts::walk(observed, shape, events, &Settled { observed });
+        walk.conflicts.len()
+    };
+    let mut best = (conflicts_of(&first), first);
+    let few = observed.history.txn_count() / FEW;
+    for guess in GUESSES {
+        if best.0 <= few || !strategy.guess {
+            break;
+        }
+        budget.check("guess")?;
+        let Some(events) = guess(known, &best.1) else {
+            continue;
+        };
+        let conflicts = conflicts_of(&events);
+        if conflicts < best.0 {
+            best = (conflicts, events);
+        }
+    }
+    Ok(Ok(best))
+}
+
+/// With no more conflicts than one in so many transactions a guess is good enough.
+const FEW: usize = 1000;
+
+/// A guess that agrees with everything known, made with the help of another.
+type Guess = fn(&Known<'_>, &[u32]) -> Option<Vec<u32>>;
+
+/// All of them but the first, those that are right more often or cost less before others.
+const GUESSES: [Guess; 5] = [
+    |known, given| (!known.shape.parallel).then(|| hints::by_versions(known, given))?,
+    |known, _| {
+        let has_intervals = known.observed.history.has_intervals();
+        let events = has_intervals.then(|| by_clock(known.observed, known.shape))?;
+        sorted::sort(known, &events).ok()
+    },
+    |known, _| sorted::sort(known, &hints::by_labels(known)?).ok(),
+    |known, given| (!known.shape.parallel).then(|| hints::by_values(known, given))?,
+    |known, _| sorted::sort(known, &by_estimate(known.observed, known.shape)?).ok(),
+];
+
+/// The events by estimated time.
+fn by_estimate(observed: &Observed<'_>, shape: Shape) -> Option<Vec<u32>> {
+    let schedule = order::schedule(observed, &[]);
+    if !schedule.complete {
+        return None;
+    }
+    let events = |txn: u32| [shape.start(txn), shape.commit(txn)];
+    let by_time = estimate::by_time(observed, &schedule.order);
+    let mut events: Vec<u32> = by_time.into_iter().flat_map(events).collect();
+    events.dedup();
+    Some(events)
+}
+
+/// The events by the middle of each transaction's time. Wrong times only make a worse guess.
+fn by_clock(observed: &Observed<'_>, shape: Shape) -> Vec<u32> {
+    let history = observed.history;
+    let middle = |&txn: &u32| match history.interval(TxnId(txn)) {
+        Some(times) if times.end != Interval::NEVER => {
+            i128::from(times.start) + i128::from(times.completion())
+        }
+        Some(times) => 2 * i128::from(times.start),
+        None => 0,
+    };
+    let mut txns: Vec<u32> = (0..history.txn_count() as u32)
+        .filter(|&txn| observed.taken[txn as usize])
+        .collect();
+    txns.sort_by_key(middle);
+    let events = |txn: u32| [shape.start(txn), shape.commit(txn)];
+    let mut events: Vec<u32> = txns.into_iter().flat_map(events).collect();
+    events.dedup();
+    events
+}

@@ -1,0 +1,244 @@
+//! What leads to what, for all events at once: as sets of bits, or as clocks.
+//!
+//! Definition: of each event, the events that lead to it along known edges. Where there are few
+//! events, as one bit for each; where sessions count, as how many events of each session, which run
+//! in line, so that one number says it all. Cost: O(m·w) for m edges and w words of an event's row:
+//! n / 64 for n events with bits, half the number of sessions with clocks.
+
+use super::known::Known;
+
+/// More events than this have no bits.
+pub const BITS_EVENTS_MAX: usize = 1 << 15;
+/// What clocks may take.
+const CLOCKS_BYTES_MAX: usize = 3 << 29;
+
+/// The rows of all events; see the module's text.
+pub enum Reach {
+    Bits(Bits),
+    Clocks(Clocks),
+}
+
+impl Reach {
+    /// Empty rows for these events; None where they would take too much.
+    pub fn new(known: &Known<'_>, event_count: usize) -> Option<Reach> {
+        if event_count <= BITS_EVENTS_MAX {
+            let words = event_count.div_ceil(64);
+            let rows = Vec::new();
+            return Some(Reach::Bits(Bits { words, rows }));
+        }
+        Clocks::new(known).map(Reach::Clocks)
+    }
+
+    /// Fills the rows with what leads to each event; `order` is along all edges.
+    pub fn find_before(&mut self, known: &Known<'_>, order: &[u32], place: &[u32]) {
+        match self {
+            Reach::Bits(bits) => bits.find_before(known, order, place),
+            Reach::Clocks(clocks) => clocks.find_before(known, order),
+        }
+    }
+
+    /// Whether one event leads to another.
+    #[inline]
+    pub fn leads_to(&self, event: u32, other: u32, place: &[u32]) -> bool {
+        match self {
+            Reach::Bits(bits) => bits.leads_to(place[event as usize], place[other as usize]),
+            Reach::Clocks(clocks) => clocks.leads_to(event, other),
+        }
+    }
+
+    /// Those of the edges to an event that no other predecessor of it makes superfluous.
+    pub fn needed(
+        &self,
+        known: &Known<'_>,
+        event: u32,
+        edges: &mut Vec<(u32, u32)>,
+        place: &[u32],
+    ) {
+        let mut before: Vec<u32> = Vec::new();
+        known.predecessors(event, |other, _| before.push(other));
+        edges.retain(|&(from, _)| {
+            let covers = |&other: &u32| other != from && self.leads_to(from, other, place);
+            !before.iter().any(covers)
+        });
+    }
+
+    /// By place in the order, how many events lead to each and to how many it leads. The rows are
+    /// overwritten.
+    pub fn counts(
+        &mut self,
+        known: &Known<'_>,
+        order: &[u32],
+        place: &[u32],
+    ) -> (Vec<u64>, Vec<u64>) {
+        match self {
+            Reach::Bits(bits) => bits.counts(known, order, place),
+            Reach::Clocks(clocks) => clocks.counts(known, order),
+        }
+    }
+}
+
+/// By place, the places that lead to it, as bits.
+pub struct Bits {
+    words: usize,
+    rows: Vec<u64>,
+}
+
+impl Bits {
+    fn find_before(&mut self, known: &Known<'_>, order: &[u32], place: &[u32]) {
+        let words = self.words;
+        self.rows.clear();
+        self.rows.resize(words * order.len(), 0);
+        for (at, &event) in order.iter().enumerate() {
+            let (done, rest) = self.rows.split_at_mut(at * words);
+            let row = &mut rest[..words];
+            known.predecessors(event, |other, _| {
+                let other = place[other as usize] as usize;
+                if other >= at || row[other / 64] >> (other % 64) & 1 != 0 {
+                    return;
+                }
+                let used = other / 64 + 1;
+                let theirs = &done[other * words..][..used];
+                for (mine, theirs) in row.iter_mut().zip(theirs) {
+                    *mine |= theirs;
+                }
+                row[other / 64] |= 1 << (other % 64);
+            });
+        }
+    }
+
+    #[inline]
+    fn leads_to(&self, from: u32, to: u32) -> bool {
+        let word = self.rows[to as usize * self.words + from as usize / 64];
+        word >> (from % 64) & 1 != 0
+    }
+
+    fn counts(&mut self, known: &Known<'_>, order: &[u32], place: &[u32]) -> (Vec<u64>, Vec<u64>) {
+        let words = self.words.max(1);
+        let ones = |row: &[u64]| row.iter().map(|word| u64::from(word.count_ones())).sum();
+        let before = self.rows.chunks(words).map(ones).collect();
+        self.rows.fill(0);
+        for at in (0..order.len()).rev() {
+            let (rest, done) = self.rows.split_at_mut(at * words);
+            let row = &mut done[..words];
+            row[at / 64] |= 1 << (at % 64);
+            let from = at / 64;
+            known.predecessors(order[at], |other, _| {
+                let other = place[other as usize] as usize;
+                if other < at {
+                    let theirs = &mut rest[other * words + from..][..words - from];
+                    for (theirs, mine) in theirs.iter_mut().zip(&row[from..]) {
+                        *theirs |= mine;
+                    }
+                }
+            });
+        }
+        let after = self.rows.chunks(words).map(ones).collect();
+        (before, after)
+    }
+}
+
+/// By event and line, how many events of the line lead to it. Sessions are lines, and so are the
+/// completions.
+pub struct Clocks {
+    lines: usize,
+    /// By event, its line and its place in it, counted from one.
+    line: Vec<u32>,
+    at: Vec<u32>,
+    lengths: Vec<u32>,
+    rows: Vec<u32>,
+}
+
+impl Clocks {
+    fn new(known: &Known<'_>) -> Option<Clocks> {
+        let (observed, shape) = (known.observed, known.shape);
+        let history = observed.history;
+        let lines = history.session_count() + 1;
+        let bytes = lines.saturating_mul(known.events()).saturating_mul(4);
+        if !shape.sessions || bytes > CLOCKS_BYTES_MAX {
+            return None;
+        }
+        let mut clocks = Clocks {
+            lines,
+            line: vec![0; known.events()],
+            at: vec![0; known.events()],
+            lengths: vec![0; lines],
+            rows: Vec::new(),
+        };
+        for session in history.sessions() {
+            for txn in history.session_txns(session) {
+                if observed.taken[txn as usize] {
+                    let (start, commit) = (shape.start(txn), shape.commit(txn));
+                    (start..=commit).for_each(|event| clocks.append(event, session.index()));
+                }
+            }
+        }
+        let completions = known.first_completion()..known.events() as u32;
+        completions.for_each(|event| clocks.append(event, lines - 1));
+        Some(clocks)
+    }
+
+    fn append(&mut self, event: u32, line: usize) {
+        self.lengths[line] += 1;
+        self.line[event as usize] = line as u32;
+        self.at[event as usize] = self.lengths[line];
+    }
+
+    fn find_before(&mut self, known: &Known<'_>, order: &[u32]) {
+        let lines = self.lines;
+        self.rows.clear();
+        self.rows.resize(lines * self.line.len(), 0);
+        let mut row = vec![0u32; lines];
+        for &event in order {
+            row.fill(0);
+            known.predecessors(event, |other, _| {
+                let line = self.line[other as usize] as usize;
+                if row[line] < self.at[other as usize] {
+                    join(&mut row, &self.rows[other as usize * lines..][..lines]);
+                    row[line] = row[line].max(self.at[other as usize]);
+                }
+            });
+            self.rows[event as usize * lines..][..lines].copy_from_slice(&row);
+        }
+    }
+
+    #[inline]
+    fn leads_to(&self, event: u32, other: u32) -> bool {
+        let line = self.line[event as usize] as usize;
+        self.rows[other as usize * self.lines + line] >= self.at[event as usize]
+    }
+
+    fn counts(&mut self, known: &Known<'_>, order: &[u32]) -> (Vec<u64>, Vec<u64>) {
+        let lines = self.lines;
+        let sum = |rows: &[u32], event: u32| -> u64 {
+            let row = &rows[event as usize * lines..][..lines];
+            row.iter().map(|&count| u64::from(count)).sum()
+        };
+        let before = order.iter().map(|&event| sum(&self.rows, event)).collect();
+        self.rows.fill(0);
+        // Counted from the end of each line, so that more is earlier.
+        let mut row = vec![0u32; lines];
+        for &event in order.iter().rev() {
+            let line = self.line[event as usize] as usize;
+            let left = self.lengths[line] - self.at[event as usize] + 1;
+            row.copy_from_slice(&self.rows[event as usize * lines..][..lines]);
+            row[line] = row[line].max(left);
+            let rows = &mut self.rows;
+            known.predecessors(event, |other, _| {
+                let theirs = &mut rows[other as usize * lines..][..lines];
+                if theirs[line] < left {
+                    join(theirs, &row);
+                }
+            });
+        }
+        let after = order.iter().map(|&event| sum(&self.rows, event)).collect();
+        (before, after)
+    }
+}
+
+/// The larger of each two entries.
+#[inline]
+fn join(mine: &mut [u32], theirs: &[u32]) {
+    for (mine, theirs) in mine.iter_mut().zip(theirs) {
+        *mine = (*mine).max(*theirs);
+    }
+}
