@@ -5,14 +5,14 @@
 //! set iff the transaction there happens before (or is) the one at `q`. The order extends so ∪ wr,
 //! so every path between two places stays between them, and the bits are exact.
 //!
-//! Steps: a row is the union of the rows of its direct predecessors, cut to the places that are
-//! still within the width. Places are taken modulo the width, for rows and for bits, so nothing is
-//! ever shifted, and only the last `width` rows exist.
+//! Steps: a row is the union of the rows of its direct predecessors, the newest first, cut to the
+//! places that are still within the width. Places are taken modulo the width, for rows and for bits,
+//! so nothing is ever shifted, and only the last `width` rows exist.
 //!
 //! Cost: width / 64 words for each predecessor within the width that is not yet covered; width² / 8
 //! bytes in all, whatever the number of sessions. Clocks cost a word a session instead.
 
-use crate::observe::{Link, Observed};
+use crate::observe::Observed;
 use history::TxnId;
 
 /// The last rows of a walk along an order.
@@ -27,6 +27,9 @@ pub struct Ancestors<'a> {
     cover: Vec<u64>,
     /// Places before this one are not known.
     start: usize,
+    /// What a transaction read from, and the places of its predecessors.
+    buffer: Vec<u32>,
+    places: Vec<usize>,
 }
 
 /// The largest width: its rows take 8 MB.
@@ -47,6 +50,8 @@ impl<'a> Ancestors<'a> {
             row: vec![0; words],
             cover: vec![0; words],
             start: 0,
+            buffer: Vec::new(),
+            places: Vec::new(),
         }
     }
 
@@ -58,27 +63,27 @@ impl<'a> Ancestors<'a> {
     /// Takes the transaction at the next place.
     pub fn step(&mut self, txn: u32, at: usize) {
         self.row.fill(0);
-        let history = self.observed.history;
         let oldest = self.start.max((at + 1).saturating_sub(self.width));
-        if let Some(before) = self.observed.session_predecessor(txn) {
-            self.join(before, at, oldest);
+        let mut places = std::mem::take(&mut self.places);
+        places.clear();
+        let session = self.observed.session_predecessor(txn);
+        let read_from = self.observed.read_from(TxnId(txn), &mut self.buffer);
+        let place = |before: &u32| self.place[*before as usize] as usize;
+        let is_known = |place: &usize| (oldest..at).contains(place);
+        places.extend(session.iter().chain(read_from).map(place).filter(is_known));
+        // The newest first: most of the others happen before it.
+        places.sort_unstable_by(|a, b| b.cmp(a));
+        for &place in &places {
+            self.join(place, oldest);
         }
-        for &link in &self.observed.links[history.op_range(TxnId(txn))] {
-            if Link::is_txn(link) {
-                self.join(link, at, oldest);
-            }
-        }
+        self.places = places;
         let slot = at % self.width;
         self.row[slot / 64] |= 1 << (slot % 64);
         self.rows[slot * self.words..][..self.words].copy_from_slice(&self.row);
     }
 
     #[inline]
-    fn join(&mut self, before: u32, at: usize, oldest: usize) {
-        let place = self.place[before as usize] as usize;
-        if place < oldest || place >= at {
-            return;
-        }
+    fn join(&mut self, place: usize, oldest: usize) {
         let slot = place % self.width;
         if self.row[slot / 64] >> (slot % 64) & 1 == 1 {
             return;

@@ -24,13 +24,19 @@ pub struct Budget<'a> {
     pub probe: &'a Probe<'a>,
     /// Told the stage that begins.
     pub progress: &'a (dyn Fn(&str) + Sync + 'a),
+    /// Told how far that stage is, now and then: what was counted, each with its name.
+    pub counts: &'a (dyn Fn(&[Count]) + Sync + 'a),
 }
+
+/// What was counted, and how much of it.
+pub type Count = (&'static str, u64);
 
 impl Default for Budget<'_> {
     fn default() -> Self {
         Budget {
             probe: &|| None,
             progress: &|_| {},
+            counts: &|_| {},
         }
     }
 }
@@ -55,4 +61,24 @@ impl Budget<'_> {
             None => Ok(()),
         }
     }
+
+    /// The same, for whoever has something to tell about how far the stage is.
+    pub fn check_at(&self, stage: &str, counts: &[Count]) -> Result<(), Limit> {
+        (self.counts)(counts);
+        match (self.probe)() {
+            Some(reached) => {
+                let counts = in_words(counts);
+                Err(Limit(format!("{reached} (stage: {stage}, {counts})")))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+/// `231 choices, 1204 cycles`.
+pub fn in_words(counts: &[Count]) -> String {
+    let counts = counts
+        .iter()
+        .map(|(what, number)| format!("{number} {what}"));
+    counts.collect::<Vec<_>>().join(", ")
 }

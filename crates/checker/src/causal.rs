@@ -13,7 +13,7 @@
 use crate::Budget;
 use crate::ancestors::{Ancestors, WIDTH_MAX};
 use crate::budget::Limit;
-use crate::clocks::{self, AllRows};
+use crate::clocks::{self, AllRows, Count, RowsOf};
 use crate::observe::Observed;
 use crate::order::StaleRead;
 use crate::reach::{self, Asked};
@@ -33,8 +33,10 @@ const ROW_ENTRIES_A_SEARCH: usize = 8192;
 const FEW_SEARCHES: usize = 2;
 const ANCESTORS_MAX: usize = 4096;
 
-/// With so few sessions clocks cost less than anything else.
+/// With so few sessions, or where all clock rows take so few bytes, clocks cost less than anything
+/// else.
 const FEW_SESSIONS: usize = 128;
+const FEW_BYTES: usize = 16 << 20;
 
 /// So many writers that contradict one read are enough for a round.
 const MANY: usize = 8;
@@ -60,8 +62,9 @@ impl<'a> Causality<'a> {
         search: &mut Search<'_, '_>,
     ) -> Result<(), Limit> {
         let (mut near, mut far) = (Vec::new(), Vec::new());
-        let few_sessions = self.observed.history.session_count() <= FEW_SESSIONS;
-        if few_sessions && self.rows.is_none() {
+        let by_clocks = self.observed.history.session_count() <= FEW_SESSIONS
+            || clocks::all_rows_bytes(self.observed) <= FEW_BYTES;
+        if by_clocks && self.rows.is_none() {
             self.rows = AllRows::new(self.observed, order);
         }
         if let Some(rows) = &self.rows {
@@ -158,7 +161,9 @@ impl<'a> Causality<'a> {
                 if let Some(asked) = next
                     && asked.stale[0].reader == txn
                 {
-                    by_clock(asked.stale, &|session| row[session], search);
+                    let history = self.observed.history;
+                    let is_seen = |t2: u32| row[history.session_of(TxnId(t2)).index()] > t2;
+                    by_clock(asked.stale, &|session| row[session], &is_seen, search);
                     next = rest.next();
                 }
             },
@@ -167,7 +172,7 @@ impl<'a> Causality<'a> {
 }
 
 /// Answers for readers with near versions by a walk over the stretches of the order they need.
-fn near_readers(
+pub fn near_readers(
     observed: &Observed<'_>,
     order: &[u32],
     near: &[Asked<'_>],
@@ -240,15 +245,33 @@ fn stretches(near: &[Asked<'_>]) -> Vec<(usize, usize)> {
 
 /// By one of all clock rows.
 fn by_row(stale: &[StaleRead], rows: &AllRows, search: &mut Search<'_, '_>) {
+    match rows {
+        AllRows::Bytes(rows) => by_row_of(stale, rows, search),
+        AllRows::Shorts(rows) => by_row_of(stale, rows, search),
+        AllRows::Words(rows) => by_row_of(stale, rows, search),
+    }
+}
+
+fn by_row_of<C: Count>(stale: &[StaleRead], rows: &RowsOf<C>, search: &mut Search<'_, '_>) {
     let history = search.observed.history;
+    let row = rows.row(stale[0].reader);
     let start = |session| history.session_txns(SessionId(session as u32)).start;
-    let clock = |session| start(session) + rows.count(stale[0].reader, session);
-    by_clock(stale, &clock, search);
+    let clock = |session: usize| start(session) + row[session].into();
+    let is_seen = |t2: u32| {
+        let (session, own) = rows.number(t2);
+        row[session] >= own
+    };
+    by_clock(stale, &clock, &is_seen, search);
 }
 
 /// By the clock of the reader: for each session, one more than the last transaction that happens
 /// before it.
-fn by_clock(stale: &[StaleRead], clock: &impl Fn(usize) -> u32, search: &mut Search<'_, '_>) {
+fn by_clock(
+    stale: &[StaleRead],
+    clock: &impl Fn(usize) -> u32,
+    is_seen: &impl Fn(u32) -> bool,
+    search: &mut Search<'_, '_>,
+) {
     let history = search.observed.history;
     for read in stale {
         let candidates = search.candidates(read);
@@ -256,7 +279,6 @@ fn by_clock(stale: &[StaleRead], clock: &impl Fn(usize) -> u32, search: &mut Sea
             continue;
         };
         let seen = if candidates.len() <= LONG_WINDOW * history.session_count() {
-            let is_seen = |t2: u32| clock(history.session_of(TxnId(t2)).index()) > t2;
             last_of_each_session(search.observed, candidates, is_seen)
         } else {
             let places = search.place[first as usize]..=search.place[last as usize];

@@ -183,16 +183,6 @@ impl AllRows {
             _ => AllRows::Words(RowsOf::new(observed, order)),
         })
     }
-
-    /// How many transactions of a session happen before (or are) `txn`.
-    #[inline]
-    pub fn count(&self, txn: u32, session: usize) -> u32 {
-        match self {
-            AllRows::Bytes(rows) => rows.row(txn)[session].into(),
-            AllRows::Shorts(rows) => rows.row(txn)[session].into(),
-            AllRows::Words(rows) => rows.row(txn)[session],
-        }
-    }
 }
 
 fn entry_bytes(observed: &Observed<'_>) -> usize {
@@ -239,6 +229,8 @@ impl Count for u32 {
 pub struct RowsOf<C> {
     width: usize,
     rows: Vec<C>,
+    /// By transaction, its session and one more than its place there.
+    numbers: Vec<(u32, C)>,
 }
 
 impl<C: Count> RowsOf<C> {
@@ -248,26 +240,24 @@ impl<C: Count> RowsOf<C> {
         let mut all = RowsOf {
             width,
             rows: vec![C::default(); width * history.txn_count()],
+            numbers: Vec::with_capacity(history.txn_count()),
         };
-        // One more than the place of a transaction in its session.
-        let count = |txn: u32| {
-            let session = history.session_of(TxnId(txn));
-            let count = txn + 1 - history.session_txns(session).start;
-            (session.index(), C::of(count))
-        };
+        for session in history.sessions() {
+            let count = history.session_txns(session).len() as u32;
+            let numbers = (1..=count).map(|number| (session.0, C::of(number)));
+            all.numbers.extend(numbers);
+        }
         let mut last: Vec<Option<u32>> = vec![None; width];
         let mut row = vec![C::default(); width];
+        let mut buffer = Vec::new();
         for &txn in order {
-            let (session, own) = count(txn);
+            let (session, own) = all.number(txn);
             match last[session] {
                 Some(before) => row.copy_from_slice(all.row(before)),
                 None => row.fill(C::default()),
             }
-            for &writer in &observed.links[history.op_range(TxnId(txn))] {
-                if !Link::is_txn(writer) {
-                    continue;
-                }
-                let (session, needed) = count(writer);
+            for &writer in observed.read_from(TxnId(txn), &mut buffer) {
+                let (session, needed) = all.number(writer);
                 if row[session] < needed {
                     join(&mut row, all.row(writer));
                 }
@@ -279,7 +269,16 @@ impl<C: Count> RowsOf<C> {
         all
     }
 
-    fn row(&self, txn: u32) -> &[C] {
+    /// The session of a transaction, and one more than its place there.
+    #[inline]
+    pub fn number(&self, txn: u32) -> (usize, C) {
+        let (session, number) = self.numbers[txn as usize];
+        (session as usize, number)
+    }
+
+    /// For each session, how many of its transactions happen before (or are) `txn`.
+    #[inline]
+    pub fn row(&self, txn: u32) -> &[C] {
         &self.rows[txn as usize * self.width..][..self.width]
     }
 }

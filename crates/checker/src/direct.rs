@@ -17,6 +17,7 @@
 use crate::Budget;
 use crate::budget::Limit;
 use crate::observe::{Link, Observed};
+use crate::op_set::OpSet;
 use crate::order::{Forced, Predecessors, Schedule, StaleRead};
 use crate::repair::{Repaired, repair};
 use crate::rounds::{Contradictions, Decision, known_edges, places};
@@ -95,24 +96,6 @@ fn decide_by(
         return Ok(asking.violated(order));
     }
     Ok(Decision::Holds(order))
-}
-
-/// Some operations.
-struct OpSet(Vec<u64>);
-
-impl OpSet {
-    fn none(op_count: usize) -> OpSet {
-        OpSet(vec![0; op_count.div_ceil(64)])
-    }
-
-    fn insert(&mut self, op: usize) {
-        self.0[op / 64] |= 1 << (op % 64);
-    }
-
-    #[inline]
-    fn has(&self, op: usize) -> bool {
-        self.0[op / 64] >> (op % 64) & 1 == 1
-    }
 }
 
 /// Which reads are to be asked.
@@ -335,14 +318,10 @@ impl<'a> Asking<'a> {
     fn note_asked(&mut self, wanted: &Wanted) {
         match (&mut self.asked, wanted) {
             (_, Wanted::All) => {
-                let word_count = self.observed.links.len().div_ceil(64);
-                self.asked = Some(OpSet(vec![u64::MAX; word_count]));
+                self.asked = Some(OpSet::all(self.observed.links.len()));
             }
-            (None, Wanted::Some { ops, .. }) => self.asked = Some(OpSet(ops.0.clone())),
-            (Some(asked), Wanted::Some { ops, .. }) => {
-                let words = asked.0.iter_mut().zip(&ops.0);
-                words.for_each(|(mine, new)| *mine |= new);
-            }
+            (None, Wanted::Some { ops, .. }) => self.asked = Some(ops.clone()),
+            (Some(asked), Wanted::Some { ops, .. }) => asked.insert_all(ops),
         }
     }
 

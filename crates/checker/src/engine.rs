@@ -13,7 +13,7 @@ use crate::rounds::{self, Decision};
 use crate::rule::Rule;
 use crate::shrink;
 use crate::stage::{self, Stage};
-use crate::strong::{self, Strategy};
+use crate::strong::{self, Effort, Strategy};
 use crate::witness;
 use history::{
     Anomaly, AnomalyKind, CommitOrder, History, Initial, KeyOrder, Level, OpKind, TxnId, Verdict,
@@ -200,10 +200,12 @@ impl<'a> Engine<'a> {
         if let Some(anomalies) = by_weak? {
             return Ok(Verdict::Violated(anomalies));
         }
-        let (decision, effort) =
-            strong::decide(self.observed, level, guessed, self.strategy, self.budget)?;
+        let mut effort = Effort::default();
+        let (strategy, budget) = (self.strategy, self.budget);
+        let observed = self.observed;
+        let decision = strong::decide(observed, level, guessed, strategy, budget, &mut effort);
         self.stages.extend(stage::of_effort(&effort));
-        Ok(match decision {
+        Ok(match decision? {
             strong::Decision::Holds(order) => Verdict::Holds(order),
             strong::Decision::Violated(_) if self.observed.lacks_writers => Verdict::Unknown(
                 "values were written so often that not every possible writer could be tried"
@@ -285,15 +287,15 @@ impl<'a> Engine<'a> {
         let probe = || self.budget.patience(&asked, budget::ASKED_MAX);
         let budget = Budget {
             probe: &probe,
-            progress: &|_| {},
+            ..Budget::default()
         };
         // The whole satisfies the weaker levels, so every part does.
         let decide = |part: &History| -> Option<Anomaly> {
             asked.store(0, Ordering::Relaxed);
             let observed = observe(part, initial, keys, &budget).ok()?;
-            match strong::decide(&observed, level, None, self.strategy, &budget)
+            let mut effort = Effort::default();
+            match strong::decide(&observed, level, None, self.strategy, &budget, &mut effort)
                 .ok()?
-                .0
             {
                 strong::Decision::Violated(anomaly) if !observed.lacks_writers => Some(anomaly),
                 _ => None,

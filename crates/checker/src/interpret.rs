@@ -18,7 +18,7 @@
 use crate::Budget;
 use crate::budget::Limit;
 use crate::engine::Engine;
-use crate::observe::{AmbiguousRead, Observed};
+use crate::observe::{AmbiguousRead, Observed, Taken};
 use history::{CommitOrder, Level, OpId, TxnId, Verdict};
 use std::borrow::Cow;
 use std::sync::atomic::AtomicU32;
@@ -84,7 +84,7 @@ pub fn verdict(
 /// The ambiguous reads by transactions that count as committed in some interpretation in which
 /// nothing counts that need not.
 fn that_may_count<'o>(observed: &'o Observed<'_>) -> Vec<&'o AmbiguousRead> {
-    let mut counts = observed.taken.clone();
+    let mut counts: Vec<bool> = observed.taken.iter().collect();
     let mut reads: Vec<&AmbiguousRead> = observed.ambiguous.iter().collect();
     loop {
         let reached = |read: &&&AmbiguousRead| counts[read.reader.index()];
@@ -186,7 +186,7 @@ impl Cases<'_> {
             let probe = || self.budget.patience(&asked, ASKED_MAX);
             let patient = Budget {
                 probe: &probe,
-                progress: self.budget.progress,
+                ..*self.budget
             };
             if let Ok(Verdict::Holds(mut order)) =
                 Engine::new(self.observed, &patient).verdict(stronger)
@@ -250,7 +250,7 @@ impl<'h> Observed<'h> {
             statuses: self.statuses.clone(),
             values: Cow::Owned(Vec::new()),
             links,
-            taken: Vec::new(),
+            taken: Taken::default(),
             read_anomalies: self.read_anomalies.clone(),
             ambiguous: Vec::new(),
             lacks_writers: false,

@@ -23,6 +23,7 @@ mod linearizable;
 mod long_fork;
 mod lost_update;
 mod observe;
+mod op_set;
 mod order;
 mod part;
 mod reach;
@@ -43,13 +44,13 @@ mod witness;
 mod writers;
 
 pub use bank::{BankError, BankOptions, check_bank};
-pub use budget::{Budget, Limit};
+pub use budget::{Budget, Count, Limit, in_words};
 pub use jepsen_tests::{JepsenTest, check_jepsen_test};
 pub use linearizable::{CONFIGURATIONS_MAX, Linearizability, check_linearizable};
 pub use long_fork::find_long_fork;
 pub use part::Part;
 pub use stage::Stage;
-pub use strong::Strategy;
+pub use strong::{SatSolver, Strategy};
 
 use history::{Anomaly, AnomalyKind, History, Initial, KeyOrder, Level, LevelResult, Verdict};
 use std::sync::atomic::AtomicU32;
@@ -218,7 +219,7 @@ fn violates(history: &History, level: Level, options: &Options<'_>) -> bool {
     let probe = || options.budget.patience(&asked, budget::ASKED_MAX);
     let budget = Budget {
         probe: &probe,
-        progress: &|_| {},
+        ..Budget::default()
     };
     if expand::is_needed(history) {
         let options = Options {

@@ -241,7 +241,7 @@ pub fn schedule(observed: &Observed<'_>, forced: &[Forced]) -> Schedule {
 
 impl Scheduler<'_> {
     fn run<L: Last>(&mut self) -> Schedule {
-        let taken_count = self.observed.taken.iter().filter(|&&taken| taken).count();
+        let taken_count = self.observed.taken.count();
         let mut last_writer = vec![L::INITIAL; self.observed.history.keys().limit()];
         let mut order = Vec::with_capacity(taken_count);
         // Room at once, which costs nothing until it is used: a vector that grows leaves its older

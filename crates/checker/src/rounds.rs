@@ -16,6 +16,7 @@ use crate::Budget;
 use crate::budget::Limit;
 use crate::direct;
 use crate::observe::{KnownOrder, Observed};
+use crate::op_set::OpSet;
 use crate::order::{Forced, Predecessors, Schedule, StaleRead, schedule};
 use crate::repair::{Repaired, repair};
 use crate::rule::Rule;
@@ -117,38 +118,38 @@ pub fn decide(
             return Ok(Decision::Violated(found));
         };
         place = places(observed, &next);
-        stale = Cow::Owned(reads_from(observed, &moved, &more.open, &place));
+        stale = Cow::Owned(reads_from(observed, &moved, &more.open, &next));
         order = Cow::Owned(next);
     }
     found.order = Some(order.into_owned());
     all_at_once(observed, rule, found, budget)
 }
 
-/// The reads of versions of these transactions and the open reads, by the places of the readers.
+/// The reads of versions of these transactions and the open reads, readers in order.
 fn reads_from(
     observed: &Observed<'_>,
     writers: &[u32],
     open: &[StaleRead],
-    place: &[u32],
+    order: &[u32],
 ) -> Vec<StaleRead> {
     let history = observed.history;
     let mut wanted = vec![false; history.txn_count() + 1];
     for &txn in writers {
         wanted[txn as usize] = true;
     }
-    let again = |read: &StaleRead| StaleRead::new(read.op, read.reader);
-    let mut found: Vec<StaleRead> = open.iter().map(again).collect();
-    for txn in history.txn_ids().filter(|txn| observed.taken[txn.index()]) {
-        let range = history.op_range(txn);
+    let mut is_open = OpSet::none(observed.links.len());
+    open.iter()
+        .for_each(|read| is_open.insert(read.op as usize));
+    let mut found = Vec::new();
+    for &reader in order {
+        let range = history.op_range(TxnId(reader));
         for (op, &link) in range.clone().zip(&observed.links[range]) {
             // Links that are no transactions lie beyond the last, where nothing is wanted.
-            if wanted[(link as usize).min(history.txn_count())] {
-                found.push(StaleRead::new(op as u32, txn.0));
+            if wanted[(link as usize).min(history.txn_count())] | is_open.has(op) {
+                found.push(StaleRead::new(op as u32, reader));
             }
         }
     }
-    found.sort_unstable_by_key(|read| (place[read.reader as usize], read.op));
-    found.dedup_by_key(|read| read.op);
     found
 }
 

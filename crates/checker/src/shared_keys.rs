@@ -33,10 +33,11 @@ pub struct SharedKeys<'a> {
     table: Vec<u64>,
     /// By the end of its number, the reads from a transaction.
     from: [u64; FROM],
-    /// The reader's external reads.
-    ops: Vec<u32>,
-    keys: Vec<u32>,
-    links: Vec<u32>,
+    /// The reader's external reads, and how many there are.
+    ops: [u32; READS_MAX],
+    keys: [u32; READS_MAX],
+    links: [u32; READS_MAX],
+    count: usize,
 }
 
 #[inline]
@@ -49,10 +50,11 @@ impl<'a> SharedKeys<'a> {
         let history = observed.history;
         let mut starts = Vec::with_capacity(history.txn_count() + 1);
         let mut written: Vec<u32> = Vec::with_capacity(observed.links.len() / 2);
+        let mut buffer = Vec::new();
         for txn in history.txn_ids() {
             let start = written.len();
             starts.push(start as u32);
-            written.extend(observed.writes(txn).map(|(_, key)| key.0));
+            written.extend_from_slice(observed.written(txn, &mut buffer));
             if written.len() - start > LARGE {
                 written[start..].sort_unstable();
             }
@@ -64,38 +66,38 @@ impl<'a> SharedKeys<'a> {
             written,
             table: vec![0; 1 << TABLE_BITS],
             from: [0; FROM],
-            ops: Vec::with_capacity(READS_MAX),
-            keys: Vec::with_capacity(READS_MAX),
-            links: Vec::with_capacity(READS_MAX),
+            ops: [0; READS_MAX],
+            keys: [0; READS_MAX],
+            links: [0; READS_MAX],
+            count: 0,
         }
     }
 
     /// Turns to a reader of at most [`READS_MAX`] operations; returns which of its reads are asked.
     pub fn begin(&mut self, reader: u32, asked: impl Fn(usize) -> bool) -> u64 {
-        for &key in &self.keys {
+        for &key in &self.keys[..self.count] {
             self.table[hash(key)] = 0;
         }
-        for &link in &self.links {
+        for &link in &self.links[..self.count] {
             self.from[link as usize % FROM] = 0;
         }
-        self.ops.clear();
-        self.keys.clear();
-        self.links.clear();
         let (observed, history) = (self.observed, self.observed.history);
         let range = history.op_range(TxnId(reader));
         let keys = &history.ops().keys[range.clone()];
-        let mut found = 0u64;
+        let (mut found, mut count) = (0u64, 0);
+        // What is no read is stored, too, and overwritten: nothing branches on what an operation is.
         for ((op, &link), key) in range.clone().zip(&observed.links[range]).zip(keys) {
-            if Link::is_txn(link) | (link == Link::INITIAL) {
-                let bit = 1 << self.ops.len();
-                found |= if asked(op) { bit } else { 0 };
-                self.table[hash(key.0)] |= bit;
-                self.from[link as usize % FROM] |= bit;
-                self.ops.push(op as u32);
-                self.keys.push(key.0);
-                self.links.push(link);
-            }
+            let is_read = Link::is_txn(link) | (link == Link::INITIAL);
+            let bit = u64::from(is_read) << count;
+            found |= if asked(op) { bit } else { 0 };
+            self.table[hash(key.0)] |= bit;
+            self.from[link as usize % FROM] |= bit;
+            self.ops[count] = op as u32;
+            self.keys[count] = key.0;
+            self.links[count] = link;
+            count += usize::from(is_read);
         }
+        self.count = count;
         found
     }
 
@@ -104,7 +106,7 @@ impl<'a> SharedKeys<'a> {
     /// one returned. Only reads behind the first from the transaction, if `in_turn`.
     #[inline]
     pub fn pairs(&self, asked: u64, in_turn: bool, mut visit: impl FnMut(u32, u32, u32)) {
-        for (at, &txn) in self.links.iter().enumerate() {
+        for (at, &txn) in self.links[..self.count].iter().enumerate() {
             let own = self.reads_from(txn);
             let is_first = own & ((1 << at) - 1) == 0;
             let later = if in_turn { u64::MAX << at } else { u64::MAX };

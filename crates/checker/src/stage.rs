@@ -23,12 +23,16 @@ pub fn of_effort(effort: &Effort) -> Vec<Stage> {
         counts: vec![("conflicts", count(effort.conflicts))],
     }];
     let later = [
+        ("resolve", effort.resolve_seconds),
+        ("saturate", effort.saturate_seconds),
         ("prune", effort.prune_seconds),
         ("repair", effort.repair_seconds),
         ("solve", effort.solve_seconds),
     ];
     for (name, seconds) in later.into_iter().filter(|&(_, seconds)| seconds > 0.0) {
         let counts = match name {
+            "resolve" => Vec::new(),
+            "saturate" => vec![("implied orders", count(effort.implied))],
             "repair" => vec![("conflicts left", count(effort.left))],
             "prune" if effort.solve_seconds > 0.0 => Vec::new(),
             _ => vec![

@@ -24,6 +24,8 @@ pub struct StaleReads<'a> {
     rule: Rule,
     visible: Visible<'a>,
     causality: Causality<'a>,
+    /// The writers of every key, from the last round.
+    writers: Option<Writers>,
 }
 
 impl<'a> StaleReads<'a> {
@@ -33,6 +35,7 @@ impl<'a> StaleReads<'a> {
             rule,
             visible: Visible::new(observed, rule),
             causality: Causality::new(observed),
+            writers: None,
         }
     }
 
@@ -45,11 +48,14 @@ impl<'a> StaleReads<'a> {
         stale: &[StaleRead],
         budget: &Budget<'_>,
     ) -> Result<Contradictions, Limit> {
-        let writers = self.writers((order, place), stale);
+        let known = self.writers.take();
+        let known = known.and_then(|writers| writers.turned_to(place));
+        let writers = known.unwrap_or_else(|| self.writers((order, place), stale));
+        let writers = self.writers.insert(writers);
         let mut search = Search {
             observed: self.observed,
             place,
-            writers: &writers,
+            writers,
             visible: &mut self.visible,
             found: Contradictions::default(),
         };
@@ -221,6 +227,7 @@ impl Search<'_, '_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::causal::near_readers;
     use crate::observe::observe;
     use crate::order::schedule;
     use crate::reach::{self, Asked};
@@ -238,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn what_sessions_reach_contradicts_as_clocks_do() {
+    fn what_sessions_reach_and_near_ancestors_contradict_as_clocks_do() {
         let budget = Budget::default();
         let mut contradicted = 0;
         for seed in 0..300 {
@@ -276,6 +283,10 @@ mod tests {
             assert!(found.is_ok(), "seed {seed}");
             let by_clocks = by_clocks.map(|found| reads(&found)).unwrap_or_default();
             contradicted += by_clocks.len();
+            assert_eq!(reads(&search.found), by_clocks, "seed {seed}");
+            search.found = Contradictions::default();
+            let found = near_readers(&observed, order, &asked, &budget, &mut search);
+            assert!(found.is_ok(), "seed {seed}");
             assert_eq!(reads(&search.found), by_clocks, "seed {seed}");
         }
         assert!(contradicted > 300, "{contradicted} reads contradicted");

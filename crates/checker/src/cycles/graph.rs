@@ -13,7 +13,6 @@
 
 use super::gaps::Gaps;
 use crate::observe::{Link, Observed};
-use crate::strong::shape::Shape;
 use crate::strong::timeline::Timeline;
 use crate::strong::versions::Writes;
 use history::{EdgeKind, OpId, TxnId};
@@ -133,15 +132,6 @@ impl<'a> Graph<'a> {
         self.observed.file_order[node as usize].txn
     }
 
-    /// The event of a transaction's node by the transaction's own number.
-    pub fn event_of_txn(&self, shape: Shape, event: u32) -> u32 {
-        let txn = self.txn(shape.txn(event)).0;
-        match shape.is_commit(event) {
-            true => shape.commit(txn),
-            false => shape.start(txn),
-        }
-    }
-
     /// The kind of step that an edge is part of.
     pub fn step_kind(&self, edge: u32) -> Kinds {
         match self.kinds[edge as usize] {
@@ -205,7 +195,35 @@ impl<'a> Graph<'a> {
         gaps.add_to(self);
     }
 
+    /// The edges of each session in its order. Those that lie together in the file are added
+    /// together, if sessions have their transactions in the order of the file.
     fn add_sessions(&mut self) {
+        let observed = self.observed;
+        let (history, edge_count) = (observed.history, self.edges.len());
+        let mut last = vec![(0, u32::MAX); history.session_count()];
+        for (node, placed) in (0u32..).zip(&observed.file_order) {
+            if !self.taken[node as usize] {
+                continue;
+            }
+            let (txn, before) = (
+                placed.txn.0,
+                &mut last[history.session_of(placed.txn).index()],
+            );
+            let (txn_before, node_before) = std::mem::replace(before, (txn, node));
+            if node_before == u32::MAX {
+                continue;
+            }
+            if txn < txn_before {
+                self.edges.truncate(edge_count);
+                self.kinds.truncate(edge_count);
+                return self.add_sessions_by_number();
+            }
+            self.push(SO, node_before, node, 0);
+        }
+    }
+
+    /// The same where some transactions lie in the file in another order than in their session.
+    fn add_sessions_by_number(&mut self) {
         let history = self.observed.history;
         for session in history.sessions() {
             let mut last = None;

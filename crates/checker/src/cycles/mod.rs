@@ -101,13 +101,12 @@ impl<'a> Cycles<'a> {
             let Some(shape) = shape else { continue };
             budget.check("cycles")?;
             match sort::sort(&self.graph, shape, kinds) {
-                Ok(mut events) => {
+                Ok(events) => {
                     is_sorted = true;
-                    for event in &mut events {
-                        *event = self.graph.event_of_txn(shape, *event);
-                    }
-                    let order = strong::prove(self.graph.observed, shape, &events);
-                    if let Some(order) = order.filter(|_| may_hold) {
+                    if may_hold
+                        && let Some(order) =
+                            strong::prove_placed(self.graph.observed, shape, events)
+                    {
                         return Ok(Finding::Order(order));
                     }
                 }

@@ -112,9 +112,7 @@ impl Argument {
 
     /// A premise that is open under the assumptions: that of most cycles.
     pub fn open(&self, assumed: &[Premise]) -> Option<Premise> {
-        let (steps, _) = self.propagate(assumed);
-        let settled = steps.iter().filter_map(|step| step.settles);
-        let settled: Vec<Premise> = settled.chain(assumed.iter().copied()).collect();
+        let settled = self.settled(assumed);
         let is_open = |premise: &Premise| {
             !settled.contains(premise) && !settled.contains(&premise.opposite())
         };
@@ -133,6 +131,26 @@ impl Argument {
             .rev()
             .max_by_key(|premise| count(premise))
             .copied()
+    }
+
+    /// The cycles that can still close under the assumptions.
+    pub fn can_close(&self, assumed: &[Premise]) -> Vec<usize> {
+        let settled = self.settled(assumed);
+        let is_out = |premise: &Premise| settled.contains(&premise.opposite());
+        let can_close = |clause: &&Clause| !clause.excluded.iter().any(is_out);
+        let places = self.clauses.iter().filter(can_close);
+        let places = places.filter_map(|clause| match clause.source {
+            Source::Cycle(place) => Some(place),
+            Source::Read => None,
+        });
+        places.collect()
+    }
+
+    /// The assumptions and what follows from them.
+    fn settled(&self, assumed: &[Premise]) -> Vec<Premise> {
+        let (steps, _) = self.propagate(assumed);
+        let settled = steps.iter().filter_map(|step| step.settles);
+        settled.chain(assumed.iter().copied()).collect()
     }
 
     /// Settles what follows; whether that ends in a contradiction, which is the last step then.

@@ -137,7 +137,8 @@ impl Teller<'_> {
         let told = steps.iter().take(ORDERS_MAX);
         let mut sentences: Vec<String> = told.filter_map(|step| self.settles(step)).collect();
         if let Some(more @ 1..) = steps.len().checked_sub(ORDERS_MAX) {
-            sentences.push(format!("And {more} more steps of this kind."));
+            let steps = if more == 1 { "step" } else { "steps" };
+            sentences.push(format!("And {more} more {steps} of this kind."));
         }
         sentences
     }
@@ -169,13 +170,14 @@ impl Teller<'_> {
     /// Both ways to settle an open premise, each with where it ends.
     fn by_cases(&self, assumed: &[Premise], depth: usize) -> String {
         let Some(open) = self.argument.open(assumed).filter(|_| depth > 0) else {
-            let rest: Vec<String> = self
-                .cycles
-                .iter()
-                .take(ORDERS_MAX)
-                .map(|cycle| format!("{}: a circle.", self.steps(cycle)))
-                .collect();
-            return format!("One of these must close. {}", rest.join(" "));
+            let left = self.argument.can_close(assumed);
+            let shown = left.first().map(|&place| self.steps(self.cycles[place]));
+            return format!(
+                "however the other versions are ordered, one of {} circles closes, for instance \
+                 this one: {}.",
+                left.len(),
+                shown.unwrap_or_default()
+            );
         };
         let mut text = match open {
             Premise::Older { key, older, newer } => format!(

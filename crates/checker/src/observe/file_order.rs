@@ -20,7 +20,9 @@ pub struct Placed {
 }
 
 impl Placed {
-    fn of(history: &History, txn: TxnId) -> Placed {
+    /// A transaction looked up by its number.
+    #[inline]
+    pub fn of(history: &History, txn: TxnId) -> Placed {
         let row = history.txn(txn);
         Placed {
             txn,

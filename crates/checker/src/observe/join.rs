@@ -1,5 +1,5 @@
-//! Joins external reads to the writes whose key and value they returned. (Small histories need no
-//! more than one table: `table_join`.)
+//! Joins external reads to the writes whose key and value they returned. (Small histories, and those
+//! whose values are dense, need no more than one table: `table_join`.)
 //!
 //! Steps: count how many reads and writes fall into each bucket of a hash of (key, value); then,
 //! in a few passes that each take a share of the buckets, scatter them into one buffer ordered by
@@ -11,7 +11,9 @@
 //! operations at 12 bytes each. A single large hash table would miss the cache on every access and
 //! take three times the memory.
 
-use super::{Link, Observed, table_join};
+use super::dense_table::DenseTable;
+use super::table_join::{self, HashTable};
+use super::{Link, Observed};
 use history::{Status, TxnId, ValueCode};
 use std::ops::Range;
 
@@ -63,12 +65,25 @@ struct Buckets {
 /// Links every external read it can and returns the rest.
 pub(super) fn join(observed: &mut Observed<'_>, initial: Option<ValueCode>) -> Unsettled {
     let mut unsettled = Unsettled { reads: Vec::new() };
-    if observed.history.op_count() <= table_join::OPS_MAX {
-        table_join::join(observed, initial);
-        super::lists::leave_only_empty_initial(observed);
-        add_readers(observed, &mut unsettled);
-        return unsettled;
+    if let Some(table) = DenseTable::new(observed) {
+        table_join::join(observed, initial, table);
+    } else if observed.history.op_count() <= table_join::OPS_MAX {
+        let table = HashTable::new(observed);
+        table_join::join(observed, initial, table);
+    } else {
+        join_buckets(observed, initial, &mut unsettled);
     }
+    super::lists::leave_only_empty_initial(observed);
+    add_readers(observed, &mut unsettled);
+    unsettled
+}
+
+/// By the hash of key and value, bucket by bucket.
+fn join_buckets(
+    observed: &mut Observed<'_>,
+    initial: Option<ValueCode>,
+    unsettled: &mut Unsettled,
+) {
     let buckets = count(observed);
     let pass_count = pass_count(observed.history.op_count());
     let per_pass = buckets.sizes.len() / pass_count;
@@ -87,13 +102,10 @@ pub(super) fn join(observed: &mut Observed<'_>, initial: Option<ValueCode>) -> U
                 &mut table,
                 initial,
                 &mut observed.links,
-                &mut unsettled,
+                unsettled,
             );
         }
     }
-    super::lists::leave_only_empty_initial(observed);
-    add_readers(observed, &mut unsettled);
-    unsettled
 }
 
 fn count(observed: &Observed<'_>) -> Buckets {
@@ -257,4 +269,77 @@ fn add_readers(observed: &mut Observed<'_>, unsettled: &mut Unsettled) {
         }
     }
     unsettled.reads.sort_unstable_by_key(|&(op, txn)| (txn, op));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::observe::{local, unjoined};
+    use history::format::jsonl;
+    use history::{History, KeyOrder};
+
+    /// Transactions that write values more than once, overwrite their own, read what is not there and
+    /// abort; what they do depends on the seed only.
+    fn careless_history(seed: u64) -> History {
+        let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+        let mut below = |limit: u64| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            state % limit
+        };
+        let mut lines = String::new();
+        for txn in 0..40 {
+            let session = below(4);
+            let status = ["committed", "aborted", "indeterminate"][below(8).min(2) as usize];
+            let status = if txn % 4 == 0 { status } else { "committed" };
+            let mut op = || {
+                let kind = if below(2) == 0 { "r" } else { "w" };
+                let value = match below(20) {
+                    0 if kind == "r" => "null".to_string(),
+                    _ => below(24).to_string(),
+                };
+                format!("[\"{kind}\",{},{value}]", below(5))
+            };
+            let ops = [op(), op(), op(), op()].join(",");
+            lines.push_str(&format!(
+                "{{\"session\":{session},\"txn\":{txn},\"status\":\"{status}\",\"ops\":[{ops}]}}\n"
+            ));
+        }
+        jsonl::read(lines.as_bytes(), &mut Vec::new()).expect("a history")
+    }
+
+    #[test]
+    fn every_way_to_join_links_the_same() {
+        let (mut dense_count, mut linked) = (0, 0);
+        for seed in 0..200 {
+            let history = careless_history(seed);
+            for initial in [None, Some(ValueCode(0))] {
+                let classified = || {
+                    let mut observed = unjoined(&history, KeyOrder::Free);
+                    local::classify(&mut observed);
+                    observed
+                };
+                let mut by_hash = classified();
+                let table = HashTable::new(&by_hash);
+                table_join::join(&mut by_hash, initial, table);
+                let mut by_bucket = classified();
+                let mut unsettled = Unsettled { reads: Vec::new() };
+                join_buckets(&mut by_bucket, initial, &mut unsettled);
+                assert_eq!(by_bucket.links, by_hash.links, "seed {seed}");
+                let mut by_index = classified();
+                if let Some(table) = DenseTable::new(&by_index) {
+                    table_join::join(&mut by_index, initial, table);
+                    assert_eq!(by_index.links, by_hash.links, "seed {seed}");
+                    dense_count += 1;
+                }
+                let is_linked = |link: &&u32| Link::is_txn(**link);
+                linked += by_hash.links.iter().filter(is_linked).count();
+            }
+        }
+        assert!(
+            dense_count > 100 && linked > 1000,
+            "{dense_count}, {linked}"
+        );
+    }
 }

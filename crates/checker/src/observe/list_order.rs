@@ -20,7 +20,7 @@
 //! that contradict each other leave what both say in place, since that breaks a level by itself.
 
 use super::appends::{Append, Appends, Author};
-use super::{KnownOrder, Observed, Placed, ReadAnomaly};
+use super::{KnownOrder, Observed, Placed, ReadAnomaly, Taken};
 use history::{AnomalyKind, History, KeyId, OpId, OpKind, Status, TxnId, ValueCode};
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -41,10 +41,7 @@ pub(super) fn add(observed: &mut Observed<'_>, appends: Option<Appends>) {
 
 /// What the lists alone show of version orders if these transactions committed, and what does not
 /// fit.
-pub(super) fn shown(
-    observed: &Observed<'_>,
-    taken: &[bool],
-) -> (Vec<KnownOrder>, Vec<ReadAnomaly>) {
+pub(super) fn shown(observed: &Observed<'_>, taken: &Taken) -> (Vec<KnownOrder>, Vec<ReadAnomaly>) {
     let appends = Appends::of(observed);
     let mut search = Search::new(observed, taken, &appends);
     search.read_all();
@@ -177,7 +174,7 @@ struct ListRead<'a> {
 struct Search<'a> {
     history: &'a History,
     file_order: &'a [Placed],
-    taken: &'a [bool],
+    taken: &'a Taken,
     appends: &'a Appends,
     /// By place of an element's first append: how often the longest list shows the element.
     shown: Vec<u32>,
@@ -188,7 +185,7 @@ struct Search<'a> {
 const NO_READ: u32 = u32::MAX;
 
 impl<'a> Search<'a> {
-    fn new(observed: &'a Observed<'_>, taken: &'a [bool], appends: &'a Appends) -> Search<'a> {
+    fn new(observed: &'a Observed<'_>, taken: &'a Taken, appends: &'a Appends) -> Search<'a> {
         Search {
             history: observed.history,
             file_order: &observed.file_order,
@@ -265,7 +262,8 @@ impl<'a> Search<'a> {
                 !strangers.insert(element)
             } else {
                 self.shown[place] += 1;
-                self.shown[place] > self.append_count(read.key, element)
+                let count = self.shown[place];
+                count > 1 && count > self.append_count(read.key, element)
             };
             if is_repeated {
                 self.add_anomaly(AnomalyKind::DuplicateElement, &read, vec![read.op]);

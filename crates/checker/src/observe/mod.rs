@@ -6,11 +6,12 @@
 //! settle the reads whose version is missing, duplicated, aborted, intermediate or indeterminate (`settle`).
 //! The result is one 32-bit *link* an operation, which is all that the levels look at.
 //!
-//! Cost: linear in the operations; 4 bytes an operation beyond the history, and a join buffer of
-//! about 3 bytes an operation that is freed again.
+//! Cost: linear in the operations; 4 bytes an operation beyond the history, and a table or buffer of
+//! up to 6 bytes an operation that is freed again.
 
 mod appends;
 mod circle;
+mod dense_table;
 mod file_order;
 mod join;
 mod key_order;
@@ -20,6 +21,7 @@ mod lists;
 mod local;
 mod settle;
 mod table_join;
+mod taken;
 
 use crate::Budget;
 use crate::budget::Limit;
@@ -29,6 +31,7 @@ use history::{
     AnomalyKind, History, Initial, KeyId, KeyOrder, OpId, Reason, Status, TxnId, ValueCode,
 };
 use std::borrow::Cow;
+pub use taken::Taken;
 
 /// What one operation means to the levels, in 32 bits.
 ///
@@ -118,7 +121,7 @@ pub struct Observed<'h> {
     /// One link an operation; see [`Link`].
     pub links: Vec<u32>,
     /// Whether a transaction counts as committed in the interpretation at hand.
-    pub taken: Vec<bool>,
+    pub taken: Taken,
     /// Those of transactions that do not count as committed are among them.
     pub read_anomalies: Vec<ReadAnomaly>,
     /// By operation.
@@ -143,22 +146,7 @@ pub fn observe<'h>(
     keys: KeyOrder,
     budget: &Budget,
 ) -> Result<Observed<'h>, Limit> {
-    let mut observed = Observed {
-        history,
-        file_order: file_order::file_order(history),
-        statuses: file_order::statuses(history),
-        values: Cow::Borrowed(&history.ops().values),
-        links: vec![Link::SKIP; history.op_count()],
-        taken: Vec::new(),
-        read_anomalies: Vec::new(),
-        ambiguous: Vec::new(),
-        lacks_writers: false,
-        known: Vec::new(),
-        circles: Vec::new(),
-        keys,
-        undecidable: None,
-        unprovable: None,
-    };
+    let mut observed = unjoined(history, keys);
     observed.undecidable = lists::undecidable(history);
     if observed.undecidable.is_some() {
         return Ok(observed);
@@ -179,6 +167,26 @@ pub fn observe<'h>(
     list_order::add(&mut observed, appends);
     key_order::add(&mut observed, keys);
     Ok(observed)
+}
+
+/// Nothing is known of any operation yet.
+fn unjoined(history: &History, keys: KeyOrder) -> Observed<'_> {
+    Observed {
+        history,
+        file_order: file_order::file_order(history),
+        statuses: file_order::statuses(history),
+        values: Cow::Borrowed(&history.ops().values),
+        links: vec![Link::SKIP; history.op_count()],
+        taken: Taken::default(),
+        read_anomalies: Vec::new(),
+        ambiguous: Vec::new(),
+        lacks_writers: false,
+        known: Vec::new(),
+        circles: Vec::new(),
+        keys,
+        undecidable: None,
+        unprovable: None,
+    }
 }
 
 impl<'h> Observed<'h> {
@@ -203,8 +211,7 @@ impl<'h> Observed<'h> {
             while let Some(ops) = work.pop() {
                 for op in ops {
                     let link = self.links[op];
-                    if Link::is_txn(link) && !self.taken[link as usize] {
-                        self.taken[link as usize] = true;
+                    if Link::is_txn(link) && !self.taken.insert(link as usize) {
                         work.push(history.op_range(TxnId(link)));
                     }
                 }
@@ -241,7 +248,7 @@ impl<'h> Observed<'h> {
     fn take_with(&mut self, txn: TxnId, taken: &mut Vec<TxnId>) {
         let mut work = vec![txn];
         while let Some(txn) = work.pop() {
-            if std::mem::replace(&mut self.taken[txn.index()], true) {
+            if self.taken.insert(txn.index()) {
                 continue;
             }
             taken.push(txn);
@@ -261,7 +268,7 @@ impl<'h> Observed<'h> {
             return None;
         }
         let statuses = self.statuses.iter();
-        let taken: Vec<bool> = statuses
+        let taken: Taken = statuses
             .map(|&status| status == Status::Committed)
             .collect();
         let (mut known, read_anomalies) = list_order::shown(self, &taken);
@@ -316,6 +323,27 @@ impl<'h> Observed<'h> {
         writes.map(|op| (OpId(op as u32), self.history.ops().keys[op]))
     }
 
+    /// The keys a transaction writes, collected in a buffer.
+    #[inline]
+    pub fn written<'b>(&self, txn: TxnId, buffer: &'b mut Vec<u32>) -> &'b [u32] {
+        let range = self.history.op_range(txn);
+        let keys = self.history.ops().keys[range.clone()].iter();
+        let links = &self.links[range];
+        collect(
+            links,
+            keys.map(|key| key.0),
+            |link| link == Link::WRITE,
+            buffer,
+        )
+    }
+
+    /// The transactions a transaction read from, once a read, collected in a buffer.
+    #[inline]
+    pub fn read_from<'b>(&self, txn: TxnId, buffer: &'b mut Vec<u32>) -> &'b [u32] {
+        let links = &self.links[self.history.op_range(txn)];
+        collect(links, links.iter().copied(), Link::is_txn, buffer)
+    }
+
     /// The last write of a transaction to a key.
     pub fn write_to(&self, txn: TxnId, key: KeyId) -> Option<OpId> {
         self.writes(txn)
@@ -331,4 +359,24 @@ impl<'h> Observed<'h> {
             .find(|&txn| self.history.op_range(txn).contains(&op.index()))
             .expect("every operation belongs to a transaction")
     }
+}
+
+/// The items whose links are wanted. Reads and writes alternate at random, so nothing branches on what
+/// an operation is: every item is stored, and those that are not wanted are overwritten.
+#[inline]
+fn collect<'b>(
+    links: &[u32],
+    items: impl Iterator<Item = u32>,
+    wanted: impl Fn(u32) -> bool,
+    buffer: &'b mut Vec<u32>,
+) -> &'b [u32] {
+    if buffer.len() < links.len() {
+        buffer.resize(links.len(), 0);
+    }
+    let mut count = 0;
+    for (&link, item) in links.iter().zip(items) {
+        buffer[count] = item;
+        count += usize::from(wanted(link));
+    }
+    &buffer[..count]
 }

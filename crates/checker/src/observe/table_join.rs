@@ -1,11 +1,21 @@
-//! Joins external reads to writes with one table of all writes: for histories small enough that the
-//! table stays in the caches. See `join` for all others, and for what the links mean.
+//! Joins external reads to writes with one table of all writes: a table by hash for histories small
+//! enough that it stays in the caches, one by direct index (`dense_table`) where values allow it. See
+//! `join` for all others, and for what the links mean.
 //!
-//! Cost: linear, one access to the table for each read and write; 24 bytes a write, freed again.
+//! Cost: linear, one access to the table for each read and write; by hash 24 bytes a write, freed
+//! again.
 
 use super::join::{SPECIAL, hash};
 use super::{Link, Observed};
 use history::{Status, ValueCode};
+
+/// What is known of the writes of each value to each key: the transaction, and [`SPECIAL`].
+pub(super) trait Table {
+    /// The tag of a value of a key, to be set; [`EMPTY`] if it was not written before.
+    fn enter(&mut self, key: u32, value: u32) -> &mut u32;
+    /// The same, to be read.
+    fn find(&self, key: u32, value: u32) -> u32;
+}
 
 /// So many operations are joined with one table at most.
 pub(super) const OPS_MAX: usize = 1 << 19;
@@ -18,22 +28,27 @@ struct Entry {
     tag: u32,
 }
 
-const EMPTY: u32 = u32::MAX;
+/// The tag of what nobody wrote.
+pub(super) const EMPTY: u32 = u32::MAX;
 
-struct Table {
+/// A table by a hash of key and value.
+pub(super) struct HashTable {
     entries: Vec<Entry>,
     mask: usize,
 }
 
-impl Table {
-    fn new(write_count: usize) -> Table {
+impl HashTable {
+    /// A table for all writes of a history.
+    pub(super) fn new(observed: &Observed<'_>) -> HashTable {
+        let kinds = observed.history.ops().kinds.iter();
+        let write_count = kinds.filter(|kind| kind.is_write()).count();
         let size = (write_count + write_count / 2).next_power_of_two().max(4);
         let empty = Entry {
             key: 0,
             value: 0,
             tag: EMPTY,
         };
-        Table {
+        HashTable {
             entries: vec![empty; size],
             mask: size - 1,
         }
@@ -41,23 +56,36 @@ impl Table {
 
     /// Where the writes of a value to a key are, or would be.
     #[inline]
-    fn place(&mut self, key: u32, value: u32) -> &mut Entry {
+    fn place(&self, key: u32, value: u32) -> usize {
         let mut at = hash(key, value) as usize & self.mask;
         loop {
             let entry = self.entries[at];
             if entry.tag == EMPTY || (entry.key == key) & (entry.value == value) {
-                return &mut self.entries[at];
+                return at;
             }
             at = (at + 1) & self.mask;
         }
     }
 }
 
+impl Table for HashTable {
+    #[inline]
+    fn enter(&mut self, key: u32, value: u32) -> &mut u32 {
+        let at = self.place(key, value);
+        let entry = &mut self.entries[at];
+        (entry.key, entry.value) = (key, value);
+        &mut entry.tag
+    }
+
+    #[inline]
+    fn find(&self, key: u32, value: u32) -> u32 {
+        self.entries[self.place(key, value)].tag
+    }
+}
+
 /// Links every pending read; those that need a closer look stay pending.
-pub(super) fn join(observed: &mut Observed<'_>, initial: Option<ValueCode>) {
+pub(super) fn join(observed: &mut Observed<'_>, initial: Option<ValueCode>, mut table: impl Table) {
     let ops = observed.history.ops();
-    let write_count = ops.kinds.iter().filter(|kind| kind.is_write()).count();
-    let mut table = Table::new(write_count);
     enter_writes(observed, &mut table);
     // Which operations are reads is a coin toss to the processor: they are collected without a
     // branch.
@@ -72,7 +100,7 @@ pub(super) fn join(observed: &mut Observed<'_>, initial: Option<ValueCode>) {
         for &op in &reads[..count] {
             let op = op as usize;
             let value = observed.values[op];
-            let tag = table.place(ops.keys[op].0, value.0).tag;
+            let tag = table.find(ops.keys[op].0, value.0);
             observed.links[op] = match tag {
                 EMPTY if Some(value) == initial => Link::INITIAL,
                 tag if tag & SPECIAL == 0 => tag,
@@ -84,7 +112,7 @@ pub(super) fn join(observed: &mut Observed<'_>, initial: Option<ValueCode>) {
 
 const CHUNK: usize = 256;
 
-fn enter_writes(observed: &Observed<'_>, table: &mut Table) {
+fn enter_writes(observed: &Observed<'_>, table: &mut impl Table) {
     let ops = observed.history.ops();
     let mut writes: Vec<u32> = Vec::new();
     for placed in &observed.file_order {
@@ -100,15 +128,11 @@ fn enter_writes(observed: &Observed<'_>, table: &mut Table) {
             let op = op as usize;
             let (key, value) = (ops.keys[op].0, observed.values[op].0);
             let is_plain = is_committed & (observed.links[op] == Link::WRITE);
-            let entry = table.place(key, value);
-            let is_new = entry.tag == EMPTY;
+            let tag = table.enter(key, value);
+            let is_new = *tag == EMPTY;
             let special = if is_plain & is_new { 0 } else { SPECIAL };
-            let tag = if is_new { txn.0 } else { entry.tag };
-            *entry = Entry {
-                key,
-                value,
-                tag: tag | special,
-            };
+            let writer = if is_new { txn.0 } else { *tag };
+            *tag = writer | special;
         }
     }
 }
