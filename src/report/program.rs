@@ -9,6 +9,8 @@ use std::fmt::Write;
 
 /// How wide a statement is shown.
 const SQL_WIDTH: usize = 76;
+/// How wide the name of a file is shown beside it.
+const FILE_WIDTH: usize = 50;
 
 /// So many of them: `1 anomaly`, `2 anomalies`.
 pub fn counted(count: usize, one: &str, many: &str) -> String {
@@ -132,7 +134,7 @@ pub fn step_text(step: &ShownStep) -> String {
     let place = step
         .place
         .as_ref()
-        .map(|place| format!("{}:{}", place.file, place.line));
+        .map(|place| format!("{}:{}", short_file(&place.file), place.line));
     if let (Some(place), Some(result)) = (place, &step.result) {
         let _ = writeln!(
             out,
@@ -141,6 +143,15 @@ pub fn step_text(step: &ShownStep) -> String {
         );
     }
     out
+}
+
+/// A file's name that fits beside a statement: of a long one its end.
+fn short_file(file: &str) -> String {
+    let last = file.rsplit(['/', '\\']).next().unwrap_or(file);
+    match file.chars().count() > FILE_WIDTH && last.len() < file.len() {
+        true => format!("…/{last}"),
+        false => file.to_string(),
+    }
 }
 
 /// Why one comes before the other.

@@ -301,3 +301,25 @@ fn what_an_anomaly_can_break_is_told_and_plays_again() {
         .exits(1)
         .says(&["manifested", "till"]);
 }
+
+/// The answer is not pushed off the screen by what was not understood.
+#[test]
+fn a_few_notes_come_before_the_answer() {
+    let folder = Folder::new("program-notes");
+    let mut java = String::from("class Items {\n    private JdbcTemplate template;\n");
+    for at in 0..20 {
+        java.push_str(&format!(
+            "    public void take{at}(int key) {{ template.update(\"update lost{at} set a = 1 where b = ?\", key); }}\n"
+        ));
+    }
+    java.push_str("}\n");
+    let (source, tables) = (folder.path("Items.java"), folder.path("tables.sql"));
+    std::fs::write(&source, java).expect("written");
+    std::fs::write(&tables, "create table item (id int primary key);\n").expect("written");
+    let told = isolde(&["program", "robust", &source, &tables]).exits(3);
+    let told = told
+        .says(&["Is it safe?"])
+        .complains(&["12 more; 'isolde program show' lists them"]);
+    assert_eq!(told.err.matches("no table lost").count(), 8, "{}", told.err);
+    isolde(&["program", "show", &source, &tables]).says(&["no table lost19"]);
+}

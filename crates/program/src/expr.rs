@@ -1,6 +1,7 @@
 //! Expressions and conditions of programs: what a statement compares, writes or is guarded by.
 
 use crate::schema::ColumnId;
+use std::cmp::Ordering;
 
 /// A parameter of its transaction, by position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -75,6 +76,18 @@ pub enum Comparison {
 }
 
 impl Comparison {
+    /// Whether it holds of two values that are so ordered.
+    pub fn holds(self, order: Ordering) -> bool {
+        match self {
+            Comparison::Equal => order.is_eq(),
+            Comparison::NotEqual => order.is_ne(),
+            Comparison::Less => order.is_lt(),
+            Comparison::LessOrEqual => order.is_le(),
+            Comparison::Greater => order.is_gt(),
+            Comparison::GreaterOrEqual => order.is_ge(),
+        }
+    }
+
     /// The comparison that holds exactly when this one does not (NULL aside).
     pub fn negated(self) -> Comparison {
         match self {

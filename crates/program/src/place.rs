@@ -51,6 +51,8 @@ impl fmt::Display for Place {
 pub enum NoteKind {
     /// A value was taken for any value; statements and their order are as in the source.
     Value,
+    /// Nothing in the source shows where a transaction begins and ends.
+    Boundary,
     /// A statement, a branch or a loop is not exactly as in the source.
     #[default]
     Statement,

@@ -484,15 +484,7 @@ fn fold_compare(comparison: Comparison, left: Expr, right: Expr) -> Condition {
         (Expr::Constant(Value::Boolean(a)), Expr::Constant(Value::Boolean(b))) => a.cmp(b),
         _ => return Condition::compare(comparison, left, right),
     };
-    let holds = match comparison {
-        Comparison::Equal => order.is_eq(),
-        Comparison::NotEqual => order.is_ne(),
-        Comparison::Less => order.is_lt(),
-        Comparison::LessOrEqual => order.is_le(),
-        Comparison::Greater => order.is_gt(),
-        Comparison::GreaterOrEqual => order.is_ge(),
-    };
-    match holds {
+    match comparison.holds(order) {
         true => Condition::True,
         false => Condition::False,
     }

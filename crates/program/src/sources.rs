@@ -6,7 +6,7 @@ use crate::log::read_log;
 use crate::place::{Note, NoteKind, Place, ProgramError};
 use crate::sql::DdlReader;
 use crate::sql::split::split;
-use crate::sqlfile::{has_transactions, invariants, read_sql_file};
+use crate::sqlfile::{has_transactions, invariants, read_sql_file, without_routines};
 use crate::supplied::supply_left_out;
 
 /// A file: its name and its text.
@@ -21,6 +21,29 @@ pub struct SourceFile<'a> {
 /// Reads the files of an application: `.java`, `.sql` with transactions, `.sql` with tables only,
 /// and logs (any other ending). All share the tables.
 pub fn read_sources(files: &[SourceFile<'_>]) -> Result<Program, ProgramError> {
+    let mut routines = Vec::new();
+    let mut texts: Vec<String> = Vec::new();
+    for file in files.iter().filter(|file| is(file, ".sql")) {
+        let (text, notes) = without_routines(file.text, file.name);
+        texts.push(text);
+        routines.extend(notes);
+    }
+    let mut texts = texts.iter();
+    let plain = |file: &SourceFile<'_>| is(file, ".sql").then(|| texts.next()).flatten();
+    let texts: Vec<Option<&String>> = files.iter().map(plain).collect();
+    let files: Vec<SourceFile<'_>> = files
+        .iter()
+        .zip(texts)
+        .map(|(file, text)| SourceFile {
+            name: file.name,
+            text: text.map_or(file.text, String::as_str),
+        })
+        .collect();
+    read_files(&files, routines)
+}
+
+/// Reads files whose routines were taken out, with the notes on these.
+fn read_files(files: &[SourceFile<'_>], routines: Vec<Note>) -> Result<Program, ProgramError> {
     let mut program = Program::default();
     let (declaring, passed_over) = declaring(files);
     let mut reader = DdlReader::default();
@@ -33,6 +56,13 @@ pub fn read_sources(files: &[SourceFile<'_>]) -> Result<Program, ProgramError> {
     program.schema = schema;
     program.notes = notes;
     program.notes.extend(passed_over);
+    let counts = |note: &Note| {
+        let mut of_file = files.iter().filter(|file| *file.name == *note.place.file);
+        of_file.any(|file| {
+            has_transactions(file.text) || declaring.iter().any(|one| one.name == file.name)
+        })
+    };
+    program.notes.extend(routines.into_iter().filter(counts));
     for file in files {
         let read = match (is(file, ".sql"), is(file, ".java")) {
             (true, _) if !has_transactions(file.text) => {

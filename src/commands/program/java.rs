@@ -39,6 +39,6 @@ pub fn application(
     Ok(Some(JavaApplication {
         sources,
         class_path: std::env::split_paths(Path::new(class_path)).collect(),
-        home: std::env::var_os("JAVA_HOME").map(|home| Path::new(&home).join("bin")),
+        home: std::env::var_os("JAVA_HOME").map(PathBuf::from),
     }))
 }

@@ -16,7 +16,6 @@ mod sources;
 mod stage;
 
 use crate::exit::{Exit, Failure};
-use crate::interrupt;
 use crate::output;
 use crate::program_args::{ProgramArgs, ProgramCommand};
 use program::{NoteKind, Program};
@@ -24,7 +23,6 @@ use serde_json::Value;
 
 /// Does what the arguments ask.
 pub fn run(args: &ProgramArgs) -> Result<Exit, Failure> {
-    interrupt::listen();
     match &args.what {
         Some(ProgramCommand::Robust(robust)) => robust::run(robust),
         Some(ProgramCommand::Replay(replay)) => replay::run(replay),
@@ -33,11 +31,22 @@ pub fn run(args: &ProgramArgs) -> Result<Exit, Failure> {
     }
 }
 
+/// So many notes come before the answer; 'isolde program show' lists all.
+const NOTES_MAX: usize = 8;
+
 /// Tells what was not understood, where a statement may be missing.
 fn tell_notes(program: &Program) {
-    let missing = program.notes.iter().filter(|n| n.kind != NoteKind::Value);
-    for note in missing {
-        output::note(&note.to_string());
+    // What is missing matters most.
+    let of = |kind: NoteKind| program.notes.iter().filter(move |n| n.kind == kind);
+    let missing = of(NoteKind::LeftOut)
+        .chain(of(NoteKind::Boundary))
+        .chain(of(NoteKind::Statement));
+    let missing: Vec<String> = missing.map(ToString::to_string).collect();
+    for note in missing.iter().take(NOTES_MAX) {
+        output::note(note);
+    }
+    if let Some(more @ 1..) = missing.len().checked_sub(NOTES_MAX) {
+        output::note(&format!("{more} more; 'isolde program show' lists them"));
     }
     let values = program.notes.iter().filter(|n| n.kind == NoteKind::Value);
     match values.count() {

@@ -3,6 +3,7 @@
 use super::play::{Outcome, checked};
 use crate::commands::run::target::{Start, Target};
 use crate::exit::Failure;
+use crate::interrupt;
 use crate::progress::Progress;
 use program::replay::{
     Dialect, JavaApplication, JavaHost, Judged, Replay, ReplayError, Server, ServerLevel,
@@ -45,6 +46,8 @@ pub struct Setup<'a> {
 impl Stage {
     /// Starts or reaches the server, and creates the tables.
     pub fn open(program: &Program, setup: &Setup<'_>) -> Result<Stage, Failure> {
+        // From here on there is something to clean up: the server and the tables.
+        interrupt::listen();
         let start = Start {
             settings: &[],
             network_faults: false,
@@ -182,9 +185,17 @@ impl Lane {
         }
         let mut outcomes = Vec::new();
         for level in levels {
+            if interrupt::pressed() {
+                return Err(Failure("interrupted".to_string()));
+            }
             let predicted = predict(program, scenario, dialect, *level);
-            let judged = replay.at(*level, predicted);
-            let judged = judged.map_err(|error| Failure::with(&place, error))?;
+            let judged = match replay.at(*level, predicted) {
+                Err(error) if error.unplayable => {
+                    outcomes.push(Outcome::not_played(place, error.problem));
+                    break;
+                }
+                judged => judged.map_err(|error| Failure::with(&place, error))?,
+            };
             outcomes.push(outcome(&place, *level, predicted, &judged));
         }
         Ok(outcomes)

@@ -195,15 +195,7 @@ pub(crate) fn total_order(left: &Value, right: &Value) -> Ordering {
 
 /// Whether a comparison holds; `None` where a side is NULL.
 pub(super) fn compare(comparison: Comparison, left: &Value, right: &Value) -> Option<bool> {
-    let order = order(left, right)?;
-    Some(match comparison {
-        Comparison::Equal => order.is_eq(),
-        Comparison::NotEqual => order.is_ne(),
-        Comparison::Less => order.is_lt(),
-        Comparison::LessOrEqual => order.is_le(),
-        Comparison::Greater => order.is_gt(),
-        Comparison::GreaterOrEqual => order.is_ge(),
-    })
+    Some(comparison.holds(order(left, right)?))
 }
 
 /// Whether a value counts as true.

@@ -6,6 +6,7 @@ use super::index::parameters;
 use super::lambda::CALLS_MAX;
 use super::receivers::Meant;
 use super::spread::{fits, gathered, is_spread, parameter_name, parameter_type};
+use super::template::is_template;
 use super::translate::{Frame, Translator, executes};
 use super::tree::Node;
 use crate::expr::Expr;
@@ -90,7 +91,7 @@ impl<'a> Translator<'a> {
         }
         if matches!(receiver, Val::Nothing | Val::Expr(_))
             && is_template(name)
-            && let Some(val) = self.template_call(node)
+            && let Some(val) = self.on_template(node, object)
         {
             return val;
         }
@@ -116,6 +117,9 @@ impl<'a> Translator<'a> {
                 );
                 let arguments = self.arguments(node);
                 self.lost(node, arguments, false)
+            }
+            Val::Expr(value) if matches!(name, "single" | "singleValue") => {
+                self.single(node, value)
             }
             Val::Expr(value) => self.value_call(node, object, value, name, used),
             Val::Nothing | Val::Lambda(_) | Val::Given(_) => {
@@ -366,6 +370,9 @@ impl<'a> Translator<'a> {
 
     /// A method of something that is not followed: a library's class, a logger, another object.
     fn other_call(&mut self, node: &'a Node, object: &'a Node, name: &'a str, used: bool) -> Val {
+        if let Some(val) = self.map_made(node, object.text(), name) {
+            return val;
+        }
         let arguments = self.arguments(node);
         let known = self.only_method(name, arguments.len()).is_some();
         if arguments.contains(&Val::Connection) || known {
@@ -446,11 +453,6 @@ impl<'a> Translator<'a> {
         }
         found
     }
-}
-
-/// Methods of templates (as Spring's) that take SQL and its arguments.
-pub(super) fn is_template(name: &str) -> bool {
-    name == "update" || name.starts_with("query") || name == "createNativeQuery"
 }
 
 /// Methods with SQL are followed, and others where that is cheap.

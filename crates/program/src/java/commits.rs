@@ -1,10 +1,237 @@
 //! Methods that commit in the middle: what comes after is a transaction of its own.
+//!
+//! A method is cut into *pieces*: one from its beginning, and one from behind each commit, each up to the
+//! next commit on its way. What is behind a commit in a loop is the rest of its body, the loop once more, and
+//! what follows the loop; behind one in a branch, what follows the branch. Cost: pieces × steps.
+//!
+//! A piece from within a loop or a branch that needs rows of an earlier one (`while (rows.next()) {…
+//! commit(); }`), or that has the same statement twice, is not made: then only commits that stand on their
+//! own cut, and a commit inside that a statement follows is noted.
 
+use crate::expr::{Condition, Expr, StatementId};
 use crate::ir::{Label, Repeat, Step};
+use rustc_hash::FxHashSet;
+
+/// A method with more pieces is cut at the commits that stand on their own.
+const PIECES_MAX: usize = 12;
+
+/// The pieces of a method, and whether a statement follows a commit within one of them.
+pub(super) fn cut(steps: Vec<Step>) -> (Vec<Vec<Step>>, bool) {
+    match pieces(&steps) {
+        Some(all) => (all, false),
+        None => cut_between(steps),
+    }
+}
+
+fn pieces(steps: &[Step]) -> Option<Vec<Vec<Step>>> {
+    let mut found: Vec<Vec<Step>> = Vec::new();
+    let all = std::iter::once(steps.to_vec()).chain(behind(steps)?);
+    for (at, piece) in all.enumerate() {
+        let piece = without_tail(reachable(piece));
+        if !executes(&piece) || found.contains(&piece) {
+            continue;
+        }
+        if at > 0 && !stands_alone(&piece) || found.len() == PIECES_MAX {
+            return None;
+        }
+        found.push(piece);
+    }
+    if found.is_empty() {
+        found.push(Vec::new());
+    }
+    Some(found)
+}
+
+/// What is left of the steps behind each commit in them; none where a commit stands in the test of a loop.
+fn behind(steps: &[Step]) -> Option<Vec<Vec<Step>>> {
+    let mut found = Vec::new();
+    for (at, step) in steps.iter().enumerate() {
+        let inner: Vec<Vec<Step>> = match step {
+            Step::Commit => vec![Vec::new()],
+            Step::If {
+                then, otherwise, ..
+            } => {
+                let mut all = behind(then)?;
+                all.extend(behind(otherwise)?);
+                all
+            }
+            Step::Block { label, body } => {
+                let wrap = |body: Vec<Step>| {
+                    vec![Step::Block {
+                        label: *label,
+                        body,
+                    }]
+                };
+                behind(body)?.into_iter().map(wrap).collect()
+            }
+            Step::Loop {
+                label,
+                repeat,
+                body,
+                ..
+            } => {
+                if let Repeat::While { before, .. } = repeat
+                    && !behind(before)?.is_empty()
+                {
+                    return None;
+                }
+                let again = |mut rest: Vec<Step>| {
+                    rest = reachable(rest);
+                    let alone = rest
+                        .iter()
+                        .all(|step| matches!(step, Step::Block { body, .. } if body.is_empty()));
+                    rest.push(step.clone());
+                    match alone {
+                        true => vec![step.clone()],
+                        // A break of the loop leaves the rest of its body, too.
+                        false => vec![Step::Block {
+                            label: *label,
+                            body: rest,
+                        }],
+                    }
+                };
+                behind(body)?.into_iter().map(again).collect()
+            }
+            _ => Vec::new(),
+        };
+        for mut rest in inner {
+            rest.extend_from_slice(&steps[at + 1..]);
+            found.push(rest);
+        }
+        if found.len() > 4 * PIECES_MAX {
+            return None;
+        }
+    }
+    Some(found)
+}
+
+/// The steps without those behind what ends them.
+fn reachable(steps: Vec<Step>) -> Vec<Step> {
+    let mut kept = Vec::new();
+    for step in steps {
+        let step = match step {
+            Step::If {
+                condition,
+                then,
+                otherwise,
+                place,
+            } => Step::If {
+                condition,
+                then: reachable(then),
+                otherwise: reachable(otherwise),
+                place,
+            },
+            Step::Block { label, body } => Step::Block {
+                label,
+                body: reachable(body),
+            },
+            Step::Loop {
+                label,
+                repeat,
+                body,
+                place,
+            } => Step::Loop {
+                label,
+                repeat,
+                body: reachable(body),
+                place,
+            },
+            other => other,
+        };
+        let ends = matches!(step, Step::Commit | Step::Break(_) | Step::Abort { .. });
+        kept.push(step);
+        if ends {
+            break;
+        }
+    }
+    kept
+}
+
+/// A transaction commits where its steps end: a commit there is none of its own.
+fn without_tail(mut steps: Vec<Step>) -> Vec<Step> {
+    match steps.pop() {
+        None | Some(Step::Commit) => {}
+        Some(Step::If {
+            condition,
+            then,
+            otherwise,
+            place,
+        }) => steps.push(Step::If {
+            condition,
+            then: without_tail(then),
+            otherwise: without_tail(otherwise),
+            place,
+        }),
+        Some(Step::Block { label, body }) => steps.push(Step::Block {
+            label,
+            body: without_tail(body),
+        }),
+        Some(other) => steps.push(other),
+    }
+    steps
+}
+
+/// Whether a piece has every statement once, and needs no result of another.
+fn stands_alone(piece: &[Step]) -> bool {
+    let mut executed = FxHashSet::default();
+    let mut used: Vec<StatementId> = Vec::new();
+    let mut waiting: Vec<&Step> = piece.iter().collect();
+    while let Some(step) = waiting.pop() {
+        waiting.extend(step.inner());
+        match step {
+            Step::Execute(statement) => {
+                if !executed.insert(statement.id) {
+                    return false;
+                }
+                let arguments = statement.arguments.iter();
+                arguments.for_each(|one| in_expr(&one.value, &mut used));
+            }
+            Step::Advance(statement) => used.push(*statement),
+            Step::Let { value, .. } | Step::Push { value, .. } => in_expr(value, &mut used),
+            Step::If { condition, .. } => in_condition(condition, &mut used),
+            Step::Loop { repeat, .. } => match repeat {
+                Repeat::While { before, condition } => {
+                    waiting.extend(before);
+                    in_condition(condition, &mut used);
+                }
+                Repeat::Rows(statement) => used.push(*statement),
+                Repeat::Elements { list, .. } => in_expr(list, &mut used),
+            },
+            Step::Block { .. } | Step::Break(_) | Step::Abort { .. } | Step::Commit => {}
+        }
+    }
+    used.iter().all(|statement| executed.contains(statement))
+}
+
+fn in_expr(expr: &Expr, used: &mut Vec<StatementId>) {
+    for one in expr.all() {
+        match one {
+            Expr::Field { statement, .. } | Expr::RowCount(statement) => used.push(*statement),
+            Expr::If { condition, .. } => in_condition(condition, used),
+            _ => {}
+        }
+    }
+}
+
+fn in_condition(condition: &Condition, used: &mut Vec<StatementId>) {
+    condition
+        .expressions()
+        .iter()
+        .for_each(|expr| in_expr(expr, used));
+    let mut waiting = vec![condition];
+    while let Some(next) = waiting.pop() {
+        match next {
+            Condition::HasRow { statement, .. } => used.push(*statement),
+            Condition::Not(inner) => waiting.push(inner),
+            Condition::And(all) | Condition::Or(all) => waiting.extend(all),
+            _ => {}
+        }
+    }
+}
 
 /// The steps cut at the commits that stand on their own. A commit within a branch or a loop does
 /// not cut; the second answer says whether a statement follows one.
-pub(super) fn cut(steps: Vec<Step>) -> (Vec<Vec<Step>>, bool) {
+fn cut_between(steps: Vec<Step>) -> (Vec<Vec<Step>>, bool) {
     let (label, steps) = opened(steps);
     let mut pieces: Vec<Vec<Step>> = vec![Vec::new()];
     for step in steps {

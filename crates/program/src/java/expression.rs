@@ -482,6 +482,9 @@ impl<'a> Translator<'a> {
                 }
                 _ => Val::Expr(Expr::text("")),
             },
+            "MapSqlParameterSource" | "HashMap" | "LinkedHashMap" | "TreeMap" => {
+                self.map_of(arguments)
+            }
             _ => match arguments.first() {
                 // A value object: what it was made of is all that is known.
                 Some(_) => {
@@ -534,7 +537,14 @@ impl<'a> Translator<'a> {
 
     /// A value that is not followed.
     pub fn any_value(&mut self, node: &Node, reads: Vec<Expr>, used: bool) -> Val {
-        if used {
+        if self.hands_sql(node, &reads) {
+            let assumed = "what it does with the SQL that it is given is not known: left out";
+            self.left_out(
+                node,
+                assumed,
+                "Give the file that has the method, too, or use JDBC.",
+            );
+        } else if used {
             let assumed = "taken for any value";
             self.add_note(node, assumed, "", NoteKind::Value);
         }

@@ -4,20 +4,44 @@ use super::env::{PreparedId, Val};
 use super::text::fitted;
 use super::translate::{Prepared, Translator};
 use super::tree::Node;
-use crate::expr::{Expr, PartId, Row, StatementId, UnknownId};
+use crate::expr::{Expr, PartId, StatementId, UnknownId};
 use crate::ir::{Action, Output, Statement, Step};
 use crate::place::shorten;
+use crate::resolve::FIELD;
 use crate::schema::Type;
 use crate::sql::{Arguments, Placeholder, Sql, read_sql};
 use std::collections::BTreeMap;
 
+/// Values for placeholders with names.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Named {
+    /// By name.
+    pub values: BTreeMap<String, Expr>,
+    /// An object whose fields the others are.
+    pub object: Option<Expr>,
+}
+
+impl Named {
+    fn value(&self, name: &str) -> Option<Expr> {
+        if let Some(value) = self.values.get(name) {
+            return Some(value.clone());
+        }
+        let object = self.object.clone()?;
+        Some(Expr::Call {
+            name: format!("{FIELD}{name}"),
+            arguments: vec![object],
+        })
+    }
+}
+
 /// The arguments of a prepared statement.
 struct Bound<'b> {
     given: &'b BTreeMap<usize, Expr>,
+    named: &'b Named,
     anywhere: Option<Expr>,
     unknown_next: &'b mut u32,
     /// Placeholders that nobody set.
-    missing: Vec<usize>,
+    missing: Vec<String>,
 }
 
 impl Arguments for Bound<'_> {
@@ -26,15 +50,17 @@ impl Arguments for Bound<'_> {
     }
 
     fn value(&mut self, placeholder: &Placeholder) -> Option<Expr> {
-        let at = match placeholder {
-            Placeholder::Nth(at) | Placeholder::Numbered(at) => at + 1,
-            Placeholder::Named(_) => 0,
+        let (known, name) = match placeholder {
+            Placeholder::Nth(at) | Placeholder::Numbered(at) => {
+                (self.given.get(&(at + 1)).cloned(), (at + 1).to_string())
+            }
+            Placeholder::Named(name) => (self.named.value(name), format!(":{name}")),
         };
-        if let Some(value) = self.given.get(&at) {
-            return Some(value.clone());
+        if known.is_some() {
+            return known;
         }
-        if self.anywhere.is_none() {
-            self.missing.push(at);
+        if self.anywhere.is_none() && !self.missing.contains(&name) {
+            self.missing.push(name);
         }
         let reads = self.anywhere.iter().cloned().collect();
         Some(self.unknown(reads))
@@ -60,6 +86,12 @@ impl<'a> Translator<'a> {
     }
 
     pub fn connection_call(&mut self, node: &'a Node, name: &str) -> Val {
+        let first = self.nth(node, 0).map_or("", Node::text);
+        self.opened |= match name {
+            "setAutoCommit" => first != "true",
+            "commit" | "rollback" | "setSavepoint" => true,
+            _ => false,
+        };
         match name {
             "prepareStatement" | "prepareCall" => {
                 let text = self.nth(node, 0).map(|text| self.value(text));
@@ -93,7 +125,7 @@ impl<'a> Translator<'a> {
         }
     }
 
-    fn prepare(&mut self, node: &'a Node, text: Val, returns_keys: bool) -> Val {
+    pub fn prepare(&mut self, node: &'a Node, text: Val, returns_keys: bool) -> Val {
         let (sql, exact) = self.known_text(node, &text);
         if sql.is_none() {
             let advice = "Write the SQL as a constant; parts that vary belong into placeholders.";
@@ -122,8 +154,9 @@ impl<'a> Translator<'a> {
 
     /// The text of a statement, and how many of its placeholders have a known index where it is
     /// put together.
-    fn known_text(&mut self, node: &'a Node, text: &Val) -> (Option<String>, Option<usize>) {
+    pub fn known_text(&mut self, node: &'a Node, text: &Val) -> (Option<String>, Option<usize>) {
         if let Some(text) = text.text() {
+            self.met.push(text.to_string());
             return (Some(text.to_string()), None);
         }
         let known = match text {
@@ -133,6 +166,7 @@ impl<'a> Translator<'a> {
         let Some(known) = known.filter(|text| super::env::is_sql(text)) else {
             return (None, None);
         };
+        self.met.push(known.clone());
         let fitted = fitted(&known);
         if fitted.holes {
             let assumed = format!(
@@ -192,7 +226,7 @@ impl<'a> Translator<'a> {
         self.emit(Step::Let { variable, value });
     }
 
-    fn set(&mut self, id: PreparedId, at: usize, value: Expr) {
+    pub fn set(&mut self, id: PreparedId, at: usize, value: Expr) {
         if self.prepared[id.0].exact.is_some_and(|exact| at > exact) {
             return self.set_anywhere(id, value);
         }
@@ -243,6 +277,11 @@ impl<'a> Translator<'a> {
                 Some(statement) => Val::Expr(Expr::RowCount(statement)),
                 None => Val::Expr(self.unknown(Vec::new())),
             },
+            "param" | "params" | "paramSource" | "query" | "update"
+                if self.prepared[id.0].fluent =>
+            {
+                self.fluent_call(node, id, name)
+            }
             "addBatch" => self.add_batch(id),
             "executeBatch" | "executeLargeBatch" => self.execute_batch(node, id),
             "setFetchSize" | "setMaxRows" | "setQueryTimeout" | "setFetchDirection" => Val::Nothing,
@@ -302,8 +341,15 @@ impl<'a> Translator<'a> {
     ) -> Option<StatementId> {
         let prepared = self.prepared[id.0].clone();
         let sql = prepared.sql?;
-        let statement = self.read(node, &sql, given, prepared.anywhere.map(Expr::Variable))?;
-        let mut statement = statement;
+        let values = prepared.named.iter();
+        let named = Named {
+            values: values
+                .map(|(name, variable)| (name.clone(), Expr::Variable(*variable)))
+                .collect(),
+            object: prepared.object.map(Expr::Variable),
+        };
+        let anywhere = prepared.anywhere.map(Expr::Variable);
+        let mut statement = self.read(node, &sql, given, &named, anywhere)?;
         if prepared.returns_keys {
             self.add_keys(&mut statement);
         }
@@ -312,16 +358,34 @@ impl<'a> Translator<'a> {
         Some(executed)
     }
 
-    fn read(
+    /// Whether a text has nothing to read: it is empty, or calls a procedure, which is noted.
+    fn does_nothing(&mut self, node: &'a Node, sql: &str) -> bool {
+        self.met.push(sql.to_string());
+        if let Some(name) = procedure_of(sql) {
+            let assumed = format!("what the stored procedure {name} does is left out");
+            let advice = "Write what it does as `transaction name(…) … end;` in a .sql file.";
+            self.left_out(node, &assumed, advice);
+            return true;
+        }
+        sql.trim_matches(|c: char| c == ';' || c.is_whitespace())
+            .is_empty()
+    }
+
+    pub fn read(
         &mut self,
         node: &'a Node,
         sql: &str,
         given: &BTreeMap<usize, Expr>,
+        named: &Named,
         anywhere: Option<Expr>,
     ) -> Option<Statement> {
+        if self.does_nothing(node, sql) {
+            return None;
+        }
         let mut unknown_next = self.unknown_next;
         let mut bound = Bound {
             given,
+            named,
             anywhere,
             unknown_next: &mut unknown_next,
             missing: Vec::new(),
@@ -333,8 +397,7 @@ impl<'a> Translator<'a> {
         self.unknown_next = unknown_next;
         self.notes.extend(notes);
         if !missing.is_empty() {
-            let indexes: Vec<String> = missing.iter().map(usize::to_string).collect();
-            let assumed = format!("placeholder {} is never set: any value", indexes.join(", "));
+            let assumed = format!("placeholder {} is never set: any value", missing.join(", "));
             self.note(node, &assumed, "Set it before the statement runs.");
         }
         match read {
@@ -344,10 +407,12 @@ impl<'a> Translator<'a> {
                 Some(*statement)
             }
             Ok(Sql::Commit) => {
+                self.opened = true;
                 self.emit(Step::Commit);
                 None
             }
             Ok(Sql::Rollback) => {
+                self.opened = true;
                 let place = node.place();
                 self.emit(Step::Abort { place });
                 self.ended = true;
@@ -357,7 +422,11 @@ impl<'a> Translator<'a> {
                 self.level = Some(level);
                 None
             }
-            Ok(Sql::Begin | Sql::Ignored) => None,
+            Ok(Sql::Begin) => {
+                self.opened = true;
+                None
+            }
+            Ok(Sql::Ignored) => None,
             Err(error) => {
                 let assumed = format!("the statement is left out: {}", error.problem);
                 self.left_out(node, &assumed, &error.advice);
@@ -366,7 +435,7 @@ impl<'a> Translator<'a> {
         }
     }
 
-    fn run(&mut self, statement: Statement) -> StatementId {
+    pub fn run(&mut self, statement: Statement) -> StatementId {
         let id = statement.id;
         let names = statement.outputs.iter().map(|one| one.name.clone());
         self.outputs.insert(id.0, names.collect());
@@ -419,7 +488,7 @@ impl<'a> Translator<'a> {
             );
             return Val::Nothing;
         };
-        match self.read(node, &sql, &given, None) {
+        match self.read(node, &sql, &given, &Named::default(), None) {
             Some(statement) => {
                 let id = self.run(statement);
                 match name {
@@ -429,43 +498,6 @@ impl<'a> Translator<'a> {
             }
             None => Val::Nothing,
         }
-    }
-
-    /// A call that takes the SQL first and its arguments after it; none where it does not.
-    pub fn template_call(&mut self, node: &'a Node) -> Option<Val> {
-        let arguments: &'a [Node] = node.child("arguments").map_or(&[], |all| &all.children);
-        let first = arguments.first()?;
-        let text = self.value(first);
-        let sql = text.text().filter(|text| super::env::is_sql(text))?;
-        let sql = sql.to_string();
-        let mut values: Vec<&'a Node> = Vec::new();
-        for argument in &arguments[1..] {
-            match (argument.kind, argument.child("value")) {
-                ("class_literal" | "lambda_expression" | "method_reference", _) => {}
-                ("object_creation_expression", _) if argument.text().contains("Mapper") => {}
-                ("array_creation_expression", Some(items)) => values.extend(&items.children),
-                _ => values.push(argument),
-            }
-        }
-        let mut given = BTreeMap::new();
-        for (at, value) in values.into_iter().enumerate() {
-            let value = self.value(value);
-            given.insert(at + 1, self.expr_of(value));
-        }
-        let statement = self.read(node, &sql, &given, None)?;
-        let (writes, outputs) = (statement.is_write(), statement.outputs.len());
-        let id = self.run(statement);
-        let field = |output| Expr::Field {
-            statement: id,
-            row: Row::Nth(0),
-            output,
-        };
-        Some(match (writes, outputs) {
-            (true, _) => Val::Expr(Expr::RowCount(id)),
-            (false, 1) => Val::Expr(field(0)),
-            // A mapper of ours made an object of the row.
-            (false, _) => Val::Expr(self.unknown((0..outputs as u32).map(field).collect())),
-        })
     }
 
     /// A text joined from constants and values, with a placeholder for each value.
@@ -506,4 +538,14 @@ impl<'a> Translator<'a> {
         let sql = sql.replace("'?'", "?");
         (super::env::is_sql(&sql).then_some(sql), given)
     }
+}
+
+/// The procedure that `{call name(…)}`, `{? = call name(…)}` or `call name(…)` calls.
+fn procedure_of(sql: &str) -> Option<&str> {
+    let rest = sql.trim_start_matches(|c: char| c.is_whitespace() || matches!(c, '{' | '?' | '='));
+    let word = rest
+        .get(..4)
+        .filter(|word| word.eq_ignore_ascii_case("call"))?;
+    let rest = rest[word.len()..].strip_prefix(char::is_whitespace)?;
+    rest.split(['(', '}', ';']).next().map(str::trim)
 }

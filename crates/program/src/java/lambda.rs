@@ -122,6 +122,7 @@ impl<'a> Translator<'a> {
         let name = node.name();
         let arguments: &'a [Node] = node.child("arguments").map_or(&[], |all| &all.children);
         let object = node.child("object");
+        self.opened |= super::boundary::is_transactional(name, object.map_or("", Node::text));
         let elements = match (name, object) {
             ("forEach" | "forEachOrdered", Some(object)) => {
                 let list = self.value(object);

@@ -68,6 +68,9 @@ impl<'a> Translator<'a> {
         used: bool,
     ) -> Val {
         let arguments = self.arguments(node);
+        if let Some(val) = self.map_call(object, name, &arguments) {
+            return val;
+        }
         let field = |prefix: &str| {
             let rest = name.strip_prefix(prefix)?;
             let first = rest.chars().next()?.to_ascii_lowercase();
@@ -146,7 +149,7 @@ impl<'a> Translator<'a> {
             }
             (
                 "toString" | "intValue" | "longValue" | "doubleValue" | "floatValue" | "trim"
-                | "getTime" | "strip",
+                | "getTime" | "strip" | "optional",
                 [],
             ) => Val::Expr(value),
             _ if is_pure(name) => Val::Expr(Expr::Call {

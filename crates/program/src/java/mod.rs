@@ -6,6 +6,7 @@
 //! followed is any value; what is lost beyond values is noted.
 
 mod batch;
+mod boundary;
 mod branch;
 mod calls;
 mod commits;
@@ -25,6 +26,7 @@ mod rows;
 mod simplify;
 mod spread;
 mod switch;
+mod template;
 mod text;
 mod translate;
 mod tree;
@@ -47,18 +49,27 @@ pub struct JavaFile<'a> {
     pub text: &'a str,
 }
 
-/// Reads the transactions of Java sources over a schema.
-pub fn read_java(files: &[JavaFile<'_>], schema: &Schema) -> Result<Program, ProgramError> {
-    let mut roots = Vec::new();
-    let mut notes = Vec::new();
+/// The trees of the files.
+#[derive(Default)]
+struct Parsed {
+    roots: Vec<Node>,
+    /// What is passed over.
+    notes: Vec<Note>,
+    /// The first place in each file that is not Java.
+    unread: Vec<Place>,
+}
+
+fn parsed(files: &[JavaFile<'_>]) -> Result<Parsed, ProgramError> {
+    let mut parsed = Parsed::default();
     for file in files {
         let (root, broken) = tree::parse(file.name, file.text)?;
+        parsed.unread.extend(broken.first().cloned());
         if let (Some(place), true) = (broken.first(), has_sql(file.text)) {
             let problem = "not Java that we can read, in a file that executes SQL";
             return Err(ProgramError::new(place, problem, "Compile the file first."));
         }
         for place in broken.into_iter().take(3) {
-            notes.push(Note {
+            parsed.notes.push(Note {
                 place,
                 text: String::new(),
                 assumed: "not Java that we can read; it is passed over".to_string(),
@@ -66,8 +77,18 @@ pub fn read_java(files: &[JavaFile<'_>], schema: &Schema) -> Result<Program, Pro
                 kind: NoteKind::Statement,
             });
         }
-        roots.push(root);
+        parsed.roots.push(root);
     }
+    Ok(parsed)
+}
+
+/// Reads the transactions of Java sources over a schema.
+pub fn read_java(files: &[JavaFile<'_>], schema: &Schema) -> Result<Program, ProgramError> {
+    let Parsed {
+        roots,
+        notes,
+        unread,
+    } = parsed(files)?;
     let index = Index::new(&roots);
     let mut program = Program {
         schema: schema.clone(),
@@ -75,16 +96,42 @@ pub fn read_java(files: &[JavaFile<'_>], schema: &Schema) -> Result<Program, Pro
         invariants: Vec::new(),
         notes,
     };
-    for (class, method, name) in transactions(&index) {
-        let (found, notes) = transaction(&index, schema, class, method, name);
-        for note in notes {
+    let entries = transactions(&index);
+    let mut met: Vec<String> = Vec::new();
+    let mut alone: Vec<(&Node, String)> = Vec::new();
+    for (class, method, name) in &entries {
+        let read = transaction(&index, schema, *class, method, name.clone());
+        for note in read.notes {
             if !program.notes.contains(&note) {
                 program.notes.push(note);
             }
         }
-        program.transactions.extend(found);
+        if !read.opened {
+            alone.push((method, name.clone()));
+        }
+        met.extend(read.met);
+        program.transactions.extend(read.pieces);
     }
+    program.notes.extend(boundary::note(&alone));
+    let reading: Vec<&Node> = match entries
+        .iter()
+        .any(|(at, _, _)| index.extends(*at, "Procedure"))
+    {
+        // The others load the data.
+        true => {
+            let classes = entries.iter().map(|(at, _, _)| index.classes[*at].node);
+            classes.collect()
+        }
+        false => roots.iter().collect(),
+    };
+    program
+        .notes
+        .extend(boundary::unread(&index, &reading, &met));
     if program.transactions.is_empty() {
+        if let Some(place) = unread.first() {
+            let problem = "no transaction found, and this is not Java that we can read";
+            return Err(ProgramError::new(place, problem, "Compile the file first."));
+        }
         let file = files.first().map_or("", |file| file.name);
         let advice = "Looked for run(Connection, …) of classes that extend Procedure, and for \
                       public methods that execute SQL through JDBC.";
@@ -202,14 +249,57 @@ fn reaches_sql(index: &Index<'_>, class: usize, method: &Node, depth: usize) -> 
         .any(|(at, other)| reaches_sql(index, at, other, depth + 1))
 }
 
+/// The transactions that the pieces of a method are: the first has its name.
+fn numbered(
+    transaction: &Transaction,
+    pieces: Vec<Vec<Step>>,
+    translator: &mut Translator<'_>,
+) -> Vec<Transaction> {
+    let mut bodies: Vec<Vec<Step>> = Vec::new();
+    for body in pieces {
+        let body = simplify::simplify(body);
+        if !bodies.contains(&body) {
+            bodies.push(body);
+        }
+    }
+    let mut found = Vec::new();
+    for (at, body) in bodies.into_iter().enumerate() {
+        let mut piece = transaction.clone();
+        if at > 0 {
+            piece.name = format!("{}.{}", piece.name, at + 1);
+            // What was computed before the commit is not known here.
+            for variable in simplify::unassigned(&body) {
+                let value = translator.unknown(Vec::new());
+                piece.body.push(Step::Let { variable, value });
+            }
+        }
+        piece.body.extend(body);
+        found.push(piece);
+    }
+    found
+}
+
+/// What was read of one method.
+struct Read {
+    /// Its transactions: more than one where it commits in the middle.
+    pieces: Vec<Transaction>,
+    notes: Vec<Note>,
+    /// Whether something shows that its statements are one transaction, or it has one only.
+    opened: bool,
+    /// The texts of SQL that were met.
+    met: Vec<String>,
+}
+
 fn transaction<'a>(
     index: &'a Index<'a>,
     schema: &'a Schema,
     class: usize,
     method: &'a Node,
     name: String,
-) -> (Vec<Transaction>, Vec<Note>) {
+) -> Read {
     let mut translator = Translator::new(index, schema);
+    translator.level = boundary::level(index, class, method);
+    translator.opened = boundary::is_marked(index, class, method);
     let mut transaction = Transaction::new(name, method.place());
     let result = translator.variable("result", crate::schema::Type::Other);
     let label = translator.label();
@@ -240,7 +330,11 @@ fn transaction<'a>(
             kind: NoteKind::Statement,
         });
     }
-    if translator.statement_next == 0 {
+    let left_out = translator.notes.iter();
+    let left_out = left_out
+        .filter(|note| note.kind == NoteKind::LeftOut)
+        .count();
+    if translator.statement_next == 0 && translator.met.is_empty() && left_out == 0 {
         translator.notes.push(Note {
             place: method.place(),
             text: transaction.name.clone(),
@@ -249,16 +343,13 @@ fn transaction<'a>(
             kind: NoteKind::LeftOut,
         });
     }
-    transaction.variables = translator.variables;
-    transaction.level = translator.level;
-    let mut found = Vec::new();
-    for (at, body) in pieces.into_iter().enumerate() {
-        let mut piece = transaction.clone();
-        piece.body = simplify::simplify(body);
-        if at > 0 {
-            piece.name = format!("{}.{}", piece.name, at + 1);
-        }
-        found.push(piece);
+    transaction.variables = std::mem::take(&mut translator.variables);
+    transaction.level = translator.level.take();
+    let found = numbered(&transaction, pieces, &mut translator);
+    Read {
+        pieces: found,
+        notes: translator.notes,
+        opened: translator.opened || translator.statement_next < 2,
+        met: translator.met,
     }
-    (found, translator.notes)
 }

@@ -24,6 +24,32 @@ pub(super) fn simplify(mut steps: Vec<Step>) -> Vec<Step> {
     steps
 }
 
+/// The variables that steps read and never assign, in their order.
+pub(super) fn unassigned(steps: &[Step]) -> Vec<VariableId> {
+    let mut live = FxHashSet::default();
+    reads(steps, &mut live);
+    let mut waiting: Vec<&Step> = steps.iter().collect();
+    while let Some(step) = waiting.pop() {
+        waiting.extend(step.inner());
+        match step {
+            Step::Let { variable, .. } | Step::Push { variable, .. } => {
+                live.remove(&variable.0);
+            }
+            Step::Loop { repeat, .. } => match repeat {
+                Repeat::While { before, .. } => waiting.extend(before),
+                Repeat::Elements { variable, .. } => {
+                    live.remove(&variable.0);
+                }
+                Repeat::Rows(_) => {}
+            },
+            _ => {}
+        }
+    }
+    let mut found: Vec<VariableId> = live.into_iter().map(VariableId).collect();
+    found.sort_unstable();
+    found
+}
+
 fn count(steps: &[Step]) -> usize {
     let mut total = 0;
     let mut waiting: Vec<&Step> = steps.iter().collect();

@@ -5,7 +5,7 @@ use super::env::{Slot, Val, type_of};
 use super::index::parameters;
 use super::translate::{Chain, Translator};
 use super::tree::Node;
-use crate::expr::{Comparison, Condition, Expr, Value};
+use crate::expr::{Condition, Expr, Value};
 use crate::ir::Step;
 use crate::schema::Type;
 
@@ -75,14 +75,7 @@ fn known(condition: &Condition) -> Option<bool> {
             _ => None,
         };
     };
-    Some(match comparison {
-        Comparison::Equal => left == right,
-        Comparison::NotEqual => left != right,
-        Comparison::Less => left < right,
-        Comparison::LessOrEqual => left <= right,
-        Comparison::Greater => left > right,
-        Comparison::GreaterOrEqual => left >= right,
-    })
+    Some(comparison.holds(left.cmp(right)))
 }
 
 impl<'a> Translator<'a> {

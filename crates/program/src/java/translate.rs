@@ -5,11 +5,11 @@
 //! comes after the `if` is followed once for each branch.
 
 use super::branch::sorted;
-use super::calls::is_template;
 use super::env::{Env, ObjectId, PreparedId, Slot, Val, is_sql, type_of};
 use super::index::Index;
 use super::lambda::Lambda;
 use super::loops::Target;
+use super::template::is_template;
 use super::tree::Node;
 use crate::expr::{Expr, StatementId, UnknownId, VariableId};
 use crate::ir::{Label, Step, Variable};
@@ -41,6 +41,12 @@ pub(super) struct Prepared {
     pub exact: Option<usize>,
     /// The texts it is one of, and which: `STATEMENTS[i]`.
     pub choices: Option<(Expr, Vec<String>)>,
+    /// The variables of placeholders with names.
+    pub named: BTreeMap<String, VariableId>,
+    /// The variable of an object whose fields the other names are.
+    pub object: Option<VariableId>,
+    /// Whether it is one of a client (`client.sql(…).param(…).update()`).
+    pub fluent: bool,
 }
 
 /// A method that is being followed.
@@ -97,6 +103,10 @@ pub(super) struct Translator<'a> {
     pub depth: usize,
     /// Whether following ended here (return, throw, break).
     pub ended: bool,
+    /// Whether something shows where the transaction begins or ends.
+    pub opened: bool,
+    /// The texts of SQL that were met.
+    pub met: Vec<String>,
 }
 
 impl<'a> Translator<'a> {
@@ -125,6 +135,8 @@ impl<'a> Translator<'a> {
             level: None,
             depth: 0,
             ended: false,
+            opened: false,
+            met: Vec::new(),
         }
     }
 
@@ -432,13 +444,17 @@ pub(super) fn executes(node: &Node) -> bool {
         "emplate.update(",
         "emplate.query",
         "createNativeQuery(",
+        ".batchUpdate(",
     ];
     calls.iter().any(|call| text.contains(call)) || has_template_call(node, text)
 }
 
 /// Whether a template by another name (`jdbc.update("update …", …)`) is called inside.
 fn has_template_call(node: &Node, text: &str) -> bool {
-    if !text.contains(".update(") && !text.contains(".query") {
+    if ![".update(", ".query", ".sql("]
+        .iter()
+        .any(|call| text.contains(call))
+    {
         return false;
     }
     let has_text = |call: &&Node| {
@@ -448,7 +464,8 @@ fn has_template_call(node: &Node, text: &str) -> bool {
     };
     let is_jdbc = |call: &&Node| {
         let object = call.child("object").map_or("", Node::text);
-        object.to_ascii_lowercase().contains("jdbc")
+        let object = object.to_ascii_lowercase();
+        object.contains("jdbc") || call.name() == "sql" && object.ends_with("client")
     };
     let all = node.all();
     let mut calls = all.iter().copied().filter(|one| {

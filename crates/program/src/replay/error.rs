@@ -8,6 +8,8 @@ use std::fmt;
 pub struct ReplayError {
     /// What went wrong, and what to do about it.
     pub problem: String,
+    /// Whether it is this scenario that cannot be played; others can.
+    pub unplayable: bool,
 }
 
 impl ReplayError {
@@ -15,12 +17,24 @@ impl ReplayError {
     pub fn new(problem: impl Into<String>) -> ReplayError {
         ReplayError {
             problem: problem.into(),
+            unplayable: false,
+        }
+    }
+
+    /// An error that concerns one scenario only.
+    pub fn unplayable(problem: impl Into<String>) -> ReplayError {
+        ReplayError {
+            problem: problem.into(),
+            unplayable: true,
         }
     }
 
     /// The same, with what was being done in front.
     pub fn during(self, doing: &str) -> ReplayError {
-        ReplayError::new(format!("{doing}: {}", self.problem))
+        ReplayError {
+            problem: format!("{doing}: {}", self.problem),
+            ..self
+        }
     }
 }
 

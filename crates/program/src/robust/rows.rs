@@ -4,7 +4,7 @@ use super::facts::Facts;
 use super::unit::{
     Access, Derived, First, Kind, Unit, finds_at_most, is_conditional, is_confirmed, is_plain,
 };
-use crate::expr::{Comparison, Condition, Expr, Row, StatementId, Value};
+use crate::expr::{Condition, Expr, Row, StatementId, Value};
 use crate::ir::{Action, Insert, OnConflict, Shape, Statement};
 use crate::paths::Path;
 use crate::schema::{ColumnId, Schema, Table, TableId};
@@ -261,14 +261,6 @@ fn refers(table: &Table, row: &KnownRow, wanted: TableId, key: &[(ColumnId, usiz
 /// Whether a condition cannot hold where a statement found no row.
 pub(super) fn confirmed(condition: &Condition, position: usize) -> bool {
     let counts = |expr: &Expr| matches!(expr, Expr::RowCount(id) if id.0 as usize == position);
-    let holds = |comparison: Comparison, left: i64, right: i64| match comparison {
-        Comparison::Equal => left == right,
-        Comparison::NotEqual => left != right,
-        Comparison::Less => left < right,
-        Comparison::LessOrEqual => left <= right,
-        Comparison::Greater => left > right,
-        Comparison::GreaterOrEqual => left >= right,
-    };
     let with_none = |condition: &Condition| match condition {
         Condition::HasRow { statement, .. } if statement.0 as usize == position => Some(false),
         Condition::Compare {
@@ -277,10 +269,10 @@ pub(super) fn confirmed(condition: &Condition, position: usize) -> bool {
             right,
         } => match (left, right) {
             (left, Expr::Constant(Value::Integer(right))) if counts(left) => {
-                Some(holds(*comparison, 0, *right))
+                Some(comparison.holds(0.cmp(right)))
             }
             (Expr::Constant(Value::Integer(left)), right) if counts(right) => {
-                Some(holds(*comparison, *left, 0))
+                Some(comparison.holds(left.cmp(&0)))
             }
             _ => None,
         },

@@ -186,8 +186,14 @@ impl<'a> Workload<'a> {
                     .to_string(),
             );
         }
-        let notes = self.program.notes.iter();
-        if notes.filter(|note| note.kind != NoteKind::Value).count() > 0 {
+        let noted = |kind: NoteKind| self.program.notes.iter().any(|note| note.kind == kind);
+        if noted(NoteKind::Boundary) {
+            assumptions.push(
+                "Each transaction is one: what the notes tell of where they begin does not matter."
+                    .to_string(),
+            );
+        }
+        if noted(NoteKind::Statement) || noted(NoteKind::LeftOut) {
             assumptions.push(
                 "What was not understood of statements (see the notes) does not matter."
                     .to_string(),

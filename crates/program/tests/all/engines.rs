@@ -440,3 +440,30 @@ fn mariadb_makes_a_version_only_of_what_changes() {
         assert_eq!(reason(&play, 0), expected, "{other} {arguments:?}");
     }
 }
+
+/// The unique key (room, place) serves the foreign key of room: a new place looks at the room again,
+/// which has changed since the snapshot. MariaDB 10.11 does the same.
+#[test]
+fn mariadb_looks_at_the_parent_when_the_index_of_its_key_changes() {
+    let text = "create table room (id int primary key, free int not null);
+        create table seat (id int primary key, room int references room (id), place int, unique (room, place));
+        transaction change(k int, place int)
+          select place from seat where id = :k;
+          update seat set place = :place where id = :k;
+        end;
+        transaction free(r int)
+          update room set free = free + 1 where id = :r;
+        end;";
+    let program = read_sql_file(text, "rooms.sql", None).expect("a program");
+    for (place, expected) in [(9, Some(Abort::Serialization)), (4, None)] {
+        let instances: &[(&str, &[i64])] = &[("change", &[7, place]), ("free", &[1])];
+        let mut scenario = scenario(&program, instances, "0.0 1.0 1.c 0.1 0.c");
+        let row = |table: u32, values: &[i64]| StoredRow {
+            table: TableId(table),
+            values: values.iter().map(|one| Value::Integer(*one)).collect(),
+        };
+        scenario.rows = vec![row(0, &[1, 0]), row(1, &[7, 1, 4])];
+        let (play, _) = played(&program, &scenario, Engine::MariaSnapshot);
+        assert_eq!(reason(&play, 0), expected, "place {place}");
+    }
+}

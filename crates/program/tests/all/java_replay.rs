@@ -284,3 +284,102 @@ fn procedures_of_a_frame_run_too() {
     ];
     check(&running, "java-frame", &application, &expected);
 }
+
+/// A doctor who signs in before he leaves: the second transaction of the method is played.
+const SIGNING: &str = r#"
+package hospital;
+
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+
+public class Signing {
+    public void leave(Connection connection, int doctor, int other) throws SQLException {
+        connection.setAutoCommit(false);
+        PreparedStatement first =
+            connection.prepareStatement("update duty set on_call = 1 where doctor = ?");
+        first.setInt(1, doctor);
+        if (first.executeUpdate() == 0) {
+            throw new SQLException("no such doctor");
+        }
+        connection.commit();
+        PreparedStatement look =
+            connection.prepareStatement("select on_call from duty where doctor = ?");
+        look.setInt(1, other);
+        ResultSet rows = look.executeQuery();
+        if (rows.next() && rows.getInt("on_call") == 1) {
+            PreparedStatement change =
+                connection.prepareStatement("update duty set on_call = ? where doctor = ?");
+            change.setInt(1, 0);
+            change.setInt(2, doctor);
+            change.executeUpdate();
+            connection.commit();
+        } else {
+            connection.rollback();
+        }
+    }
+}
+"#;
+
+#[test]
+fn what_a_method_does_after_a_commit_is_played() {
+    if !has_java() {
+        return;
+    }
+    let Some(running) = start("postgres") else {
+        return;
+    };
+    let application = Application {
+        files: &[("Signing.java", SIGNING)],
+        read: &["Signing.java"],
+    };
+    let (program, mut scenario) = hospital(&application);
+    let names: Vec<&str> = program
+        .transactions
+        .iter()
+        .map(|one| one.name.as_str())
+        .collect();
+    assert_eq!(names, ["leave", "leave.2"]);
+    scenario
+        .instances
+        .iter_mut()
+        .for_each(|one| one.transaction = 1);
+    let directory = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("java-signing");
+    std::fs::create_dir_all(&directory).expect("a directory");
+    let source = directory.join("Signing.java");
+    std::fs::write(&source, SIGNING).expect("a source");
+    let server = Server::open(&running.url, &program.schema, ServerOptions::default());
+    let mut server = server.unwrap_or_else(|error| panic!("{error}"));
+    let java = JavaApplication {
+        sources: vec![source],
+        ..JavaApplication::default()
+    };
+    let host = JavaHost::start(&java, &server, 2, &directory);
+    let mut host = host.unwrap_or_else(|error| panic!("{error}"));
+    // A doctor who is not there never comes to his second transaction; the next play is not harmed.
+    let mut absent = scenario.clone();
+    absent.instances[1].arguments[0] = Value::Integer(7);
+    let mut replay = Replay::new(&mut server, &program, &absent).by(&mut host);
+    let error = replay
+        .at(ServerLevel::RepeatableRead, None)
+        .expect_err("nobody");
+    assert!(
+        error.unplayable && error.problem.contains("leave.2"),
+        "{error}"
+    );
+    let expected = [
+        (ServerLevel::RepeatableRead, Appearance::Manifested),
+        (ServerLevel::Serializable, Appearance::PreventedByAbort),
+    ];
+    for (level, verdict) in expected {
+        let mut replay = Replay::new(&mut server, &program, &scenario).by(&mut host);
+        let judged = replay
+            .at(level, None)
+            .unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(judged.appearance, verdict, "{}: {judged:#?}", level.name());
+    }
+    drop(host);
+    drop(server);
+    std::fs::remove_dir_all(&directory).expect("removed");
+}

@@ -58,7 +58,7 @@ fn paths(program: &Program, name: &str) -> Vec<String> {
 
 fn serious(program: &Program) -> Vec<String> {
     let notes = program.notes.iter();
-    let serious = notes.filter(|note| note.kind != NoteKind::Value);
+    let serious = notes.filter(|note| !matches!(note.kind, NoteKind::Value | NoteKind::Boundary));
     serious.map(|note| note.to_string()).collect()
 }
 

@@ -123,9 +123,9 @@ fn z3_decides_the_same_on_every_benchmark() {
         ("voter", 1),
         ("wikipedia-ported", 7),
     ];
-    let mut total = 0;
     for (name, every) in names {
         let program = read(name);
+        let mut total = 0;
         for (length, most, each) in [(3, 40, 1), (4, 25, every)] {
             let mut candidates = Candidates::new(&program, most, each);
             let options = Options {
@@ -149,6 +149,7 @@ fn z3_decides_the_same_on_every_benchmark() {
             println!("{name}, length {length}: {compared} of {kept} compared");
             total += compared;
         }
+        // TATP has one cycle in all, of length 4; the others have more than nine.
+        assert!(total >= 1, "{name}: nothing compared");
     }
-    assert!(total >= 40, "{total} compared");
 }

@@ -11,7 +11,7 @@ use crate::execute::play::{Abort, Counter};
 use crate::execute::store::{Effect, RowId, View};
 use crate::expr::{Expr, Value};
 use crate::ir::{Action, Lock, Part};
-use crate::schema::{ColumnId, Table, TableId};
+use crate::schema::{ColumnId, ForeignKey, Table, TableId};
 use std::collections::BTreeSet;
 
 type Passed = (Vec<(RowId, Mode)>, Vec<Region>);
@@ -172,7 +172,7 @@ impl Simulation<'_> {
             }
         }
         rows.extend(targets(&found));
-        let parents = self.parents(&found).into_iter();
+        let parents = self.parents(&found, view).into_iter();
         rows.extend(parents.map(|row| (row, Mode::Shared)));
         if engine.locks_gaps() {
             rows.extend(targets(&unsettled));
@@ -183,8 +183,9 @@ impl Simulation<'_> {
         Ok((rows, gaps))
     }
 
-    /// The rows that written foreign keys refer to, which InnoDB locks against changes.
-    fn parents(&self, effect: &Effect) -> Vec<RowId> {
+    /// The rows that written foreign keys refer to, which InnoDB locks against changes. A key counts as
+    /// written when its entry in the index that serves it changes, by whatever column of that index.
+    fn parents(&self, effect: &Effect, view: &View) -> Vec<RowId> {
         let schema = self.trace.store.schema;
         let mut found = Vec::new();
         for change in &effect.changes {
@@ -192,8 +193,18 @@ impl Simulation<'_> {
                 continue;
             };
             let written = |column: &ColumnId| change.cells.iter().any(|(one, _)| one == column);
-            let keys = schema.table(change.table).foreign_keys.iter();
-            for key in keys.filter(|key| key.columns.iter().any(written)) {
+            let old = change.row.and_then(|row| self.trace.store.state(view, row));
+            let differs = |column: &ColumnId| match &old {
+                Some(old) => old.values.get(column.index()) != after.get(column.index()),
+                None => true,
+            };
+            let table = schema.table(change.table);
+            let touched = |key: &&ForeignKey| {
+                let beside = serving(table, key).iter();
+                let mut beside = beside.filter(|column| !key.columns.contains(column));
+                key.columns.iter().any(written) || beside.any(|one| written(one) && differs(one))
+            };
+            for key in table.foreign_keys.iter().filter(touched) {
                 let parent = &schema.table(key.table).primary_key;
                 let value = |column: &ColumnId| {
                     let at = key.referred.iter().position(|one| one == column)?;
@@ -258,6 +269,17 @@ impl Simulation<'_> {
         let beginning = beginning_of(part, self.trace.store.schema.table(part.table));
         Some(self.gap_around(part.table, &beginning, view))
     }
+}
+
+/// The columns of the index that serves a foreign key: that of a unique key which begins with it, where
+/// there is one; else it has an index of its own.
+fn serving<'t>(table: &'t Table, key: &'t ForeignKey) -> &'t [ColumnId] {
+    let begins = |unique: &&Vec<ColumnId>| {
+        let beginning = unique.get(..key.columns.len());
+        beginning.is_some_and(|some| some.iter().all(|column| key.columns.contains(column)))
+    };
+    let unique = table.unique.iter().find(begins);
+    unique.map_or(&key.columns, Vec::as_slice)
 }
 
 /// The first columns of the primary key, as far as the condition fixes them to constants.

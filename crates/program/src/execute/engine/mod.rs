@@ -18,14 +18,17 @@
 //! - MariaDB, serializable: every read is a current read that locks its rows for others' writes.
 //! - At MariaDB's repeatable read and serializable, a locking search locks every row it looks at and
 //!   the gaps between them, into which nobody else can insert.
-//! - MariaDB locks the row that a written foreign key refers to, as for a share; PostgreSQL only
-//!   against its removal, which is not followed. Whether the row is there is not checked.
+//! - MariaDB locks the row that a written foreign key refers to, as for a share, and does so too when
+//!   another column changes of the index that serves the key; PostgreSQL only against its removal, which
+//!   is not followed. Whether the row is there is not checked.
 //!
 //! `Begin` in a schedule takes the snapshot (`start transaction with consistent snapshot`; a
 //! `select 1` after PostgreSQL's `begin`). Without it the first statement does.
 //!
 //! Not followed: locks on secondary indexes, and plans: a search that fixes the first columns of the
-//! primary key looks at the rows that have these, any other at the whole table.
+//! primary key looks at the rows that have these, any other at the whole table. An update or delete by
+//! the whole primary key may go through another index: then a row that is gone since the snapshot is not
+//! met, and nothing aborts.
 //!
 //! Sources: PostgreSQL 15 documentation, chapter 13, and its README-SSI; MariaDB 10.11 knowledge
 //! base, "InnoDB lock modes" and "innodb_snapshot_isolation"; checked by the table of the tests.

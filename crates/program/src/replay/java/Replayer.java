@@ -244,12 +244,10 @@ final class Client {
 
     void commit() throws SQLException {
         end("C");
-        over = true;
     }
 
     void rollback() throws SQLException {
         end("R");
-        over = true;
     }
 
     /** Waits for the turn, does the work, and tells what came of it. */
@@ -260,13 +258,16 @@ final class Client {
         String report = Line.encoded(seen.toString());
         seen.setLength(0);
         line.send("WANT\t" + kind + "\t" + Line.encoded(text) + "\t" + report);
-        if (!line.receive().equals("GO")) {
+        String turn = line.receive();
+        // What a method does before the transaction that is played: it goes on after its commit.
+        boolean leads = turn.equals("LEAD");
+        if (!leads && !turn.equals("GO")) {
             over = true;
             throw new Ended();
         }
         try {
             Object result = work.run();
-            over |= !kind.equals("S");
+            over |= !kind.equals("S") && !leads;
             String count = result instanceof Number ? result.toString() : "";
             line.send("DONE\t" + count);
             return result;

@@ -7,6 +7,7 @@ use crate::replay::error::ReplayError;
 use crate::replay::played::{Executed, Fate, PlayedInstance};
 use crate::replay::schedule::{Actor, Began};
 use crate::scenario::Event;
+use crate::sql::split::one_line;
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -101,6 +102,59 @@ impl JavaActor {
         }
     }
 
+    /// Starts the method, and lets it run alone until it is behind a commit and asks for one of these
+    /// statements: there the transaction begins that is played. Why it does not come there, else.
+    pub fn lead(&mut self, statements: &[&str]) -> Result<Option<String>, ReplayError> {
+        let Some(start) = self.start.take() else {
+            return Ok(None);
+        };
+        self.talk.tell(&start)?;
+        self.hear_led()?;
+        let mut committed = false;
+        loop {
+            self.ask()?;
+            let Some(want) = self.want.take() else {
+                return Ok(Some("it ends before".to_string()));
+            };
+            if let (true, Want::Statement(text)) = (committed, &want)
+                && statements.contains(&one_line(text).as_str())
+            {
+                self.fate = None;
+                self.want = Some(want);
+                return Ok(None);
+            }
+            committed |= matches!(want, Want::Commit);
+            self.talk.tell("LEAD")?;
+            if let Some(refused) = self.hear_led()? {
+                return Ok(Some(refused));
+            }
+        }
+    }
+
+    /// Hears what came of a step of a method that runs alone; why the server refused it, if it did.
+    fn hear_led(&mut self) -> Result<Option<String>, ReplayError> {
+        let line = self.talk.hear(THINKING)?.unwrap_or_default();
+        let fields: Vec<&str> = line.split('\t').collect();
+        match fields.as_slice() {
+            ["BEGUN"] | ["DONE", _] => Ok(None),
+            ["FAIL", state, _, message] => {
+                let said = format!("{} [{state}]", decoded(message));
+                self.talk.tell("ROLLBACK")?;
+                self.hear_led()?;
+                Ok(Some(said))
+            }
+            _ => Err(problem(&fields)),
+        }
+    }
+
+    /// The thread of a method, once that has ended; or that of one that was never started.
+    pub fn free(self, deadline: Duration) -> Result<Conversation, ReplayError> {
+        match self.start {
+            Some(_) => Ok(self.talk),
+            None => self.end(deadline).map(|(talk, _)| talk),
+        }
+    }
+
     /// Adds what the application saw to the statement it saw it after.
     fn saw(&mut self, report: &str) {
         if let Some(last) = self.executed.last_mut() {
@@ -145,6 +199,9 @@ impl JavaActor {
         mut self,
         deadline: Duration,
     ) -> Result<(Conversation, PlayedInstance), ReplayError> {
+        if self.want.take().is_some() {
+            self.talk.tell("STOP")?;
+        }
         while !self.is_back {
             let Some(line) = self.talk.hear(deadline)? else {
                 return Err(ReplayError::new(
@@ -238,6 +295,7 @@ impl Actor for JavaActor {
             });
         }
         if event == Event::Begin {
+            // A method that was led here is in its transaction.
             return Ok(Began::Nothing);
         }
         self.ask()?;

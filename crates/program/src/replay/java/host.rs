@@ -12,6 +12,7 @@ use crate::replay::schedule::begins_early;
 use crate::replay::server::Server;
 use crate::scenario::Scenario;
 use crate::schema::Type;
+use crate::sql::split::one_line;
 use std::io::{BufRead, BufReader, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
@@ -173,16 +174,7 @@ impl JavaHost {
                 ));
             }
         }
-        let is_part = |name: &str| name.parse::<u32>().is_ok();
-        let instances = scenario.instances.iter();
-        let mut names = instances
-            .filter_map(|one| program.transactions.get(one.transaction))
-            .map(|transaction| transaction.name.as_str());
-        let part = names.find(|name| name.rsplit('.').next().is_some_and(is_part))?;
-        Some(format!(
-            "{part} is what a method does after a commit of its own, and cannot be called alone; \
-             without --java its statements are played"
-        ))
+        None
     }
 
     /// An actor for each instance of a scenario.
@@ -215,7 +207,7 @@ impl JavaHost {
                 false => String::new(),
             };
             let before = level.session(dialect, server.has_snapshot()).join("\n");
-            let name = encoded(&transaction.name);
+            let name = encoded(part_of(&transaction.name).0);
             let mut line = format!("RUN\t{name}\t{}\t{}", encoded(&before), encoded(&first));
             for value in &instance.arguments {
                 line.push_str(&format!("\t{}", written(value)));
@@ -224,9 +216,35 @@ impl JavaHost {
         }
         let seats = self.seats.drain(..count);
         let actors = seats.zip(lines);
-        Ok(actors
+        let mut actors: Vec<JavaActor> = actors
             .map(|(seat, line)| JavaActor::new(seat, line))
-            .collect())
+            .collect();
+        // What methods do before the transaction that is played is done before all, one by one.
+        let mut refused = None;
+        for (actor, instance) in actors.iter_mut().zip(&scenario.instances) {
+            let transaction = &program.transactions[instance.transaction];
+            if refused.is_none() && part_of(&transaction.name).1 {
+                let statements = transaction.statements();
+                let texts: Vec<String> = statements.iter().map(|one| one_line(&one.sql)).collect();
+                let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+                let reason = actor.lead(&texts)?;
+                refused = reason.map(|reason| (transaction.name.as_str(), reason));
+            }
+        }
+        if let Some((name, reason)) = refused {
+            let deadline = server.options.deadline;
+            let mut free = Vec::new();
+            for actor in actors {
+                free.push(actor.free(deadline)?);
+            }
+            free.append(&mut self.seats);
+            self.seats = free;
+            return Err(ReplayError::unplayable(format!(
+                "what the method does before {name} does not get there: {reason}; without --java its \
+                 statements are played"
+            )));
+        }
+        Ok(actors)
     }
 
     /// Ends the application: after an error nobody knows what its threads wait for.
@@ -261,6 +279,15 @@ impl Drop for JavaHost {
         self.stop();
         // What cannot be removed is left to whoever gave the directory.
         let _ = std::fs::remove_dir_all(&self.directory);
+    }
+}
+
+/// The method that a transaction is of, and whether it is what that does after a commit of its own
+/// (`name.2`).
+fn part_of(name: &str) -> (&str, bool) {
+    match name.rsplit_once('.') {
+        Some((method, number)) if number.parse::<u32>().is_ok() => (method, true),
+        _ => (name, false),
     }
 }
 

@@ -34,7 +34,7 @@ pub(super) fn play(
     levels: &[ServerLevel],
 ) -> Result<Played, ReplayError> {
     let played = try_play(host, server, program, scenario, levels);
-    if played.is_err() {
+    if played.as_ref().is_err_and(|error| !error.unplayable) {
         host.stop();
     }
     played
