@@ -19,6 +19,26 @@ pub struct Arguments {
     pub show: ShowArgs,
 }
 
+/// `isolde check` alone. A command line that begins like that is tried with this first: what all the
+/// commands take is more than the check of a small history.
+#[derive(Parser)]
+pub struct CheckAlone {
+    #[command(flatten)]
+    pub check: CheckArgs,
+    #[command(flatten)]
+    pub show: ShowArgs,
+}
+
+impl CheckAlone {
+    /// What the process was asked, if it is a check and nothing is wrong with it; whatever is wrong
+    /// is told by [`Arguments`].
+    pub fn of_process() -> Option<CheckAlone> {
+        let mut given = std::env::args_os().skip(1).peekable();
+        given.next_if(|first| first == "check")?;
+        CheckAlone::try_parse_from(std::iter::once("isolde check".into()).chain(given)).ok()
+    }
+}
+
 /// How much to print, and how; of every command.
 #[derive(Args, Clone, Copy)]
 pub struct ShowArgs {
@@ -103,7 +123,7 @@ pub struct ReadArgs {
 
 #[derive(Args)]
 pub struct CheckArgs {
-    /// History files; '-' is standard input, a directory is a run of Jepsen or holds Cobra logs
+    /// History files; '-' is standard input, a directory is a run of Jepsen or holds logs of Cobra or Viper
     #[arg(required_unless_present = "explain", value_name = "FILE")]
     pub files: Vec<String>,
     /// A level to check (repeatable); all that can be decided if not given

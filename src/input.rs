@@ -207,8 +207,8 @@ fn open(name: &str) -> Result<Vec<(String, Bytes)>, Failure> {
         }
         if files.is_empty() {
             let problem = "there is no file in this directory\n  hint: a directory is read as \
-                           a run of Jepsen (test.jepsen, history.edn) or as Cobra's logs, one \
-                           file T<n>.log a session";
+                           a run of Jepsen (test.jepsen, history.edn) or as the logs of Cobra \
+                           or Viper, one file T<n>.log or J<n>.log a session";
             return Err(Failure::with(name, problem));
         }
         files.sort_by(|(a, _), (b, _)| a.cmp(b));
@@ -224,8 +224,8 @@ fn open(name: &str) -> Result<Vec<(String, Bytes)>, Failure> {
     Ok(files)
 }
 
-/// The files of a directory by name; where some are Cobra's logs, only those, since drivers leave
-/// notes of their own beside them.
+/// The files of a directory by name; where some are Cobra's or Viper's logs, only those, since
+/// drivers leave notes of their own beside them.
 fn files_of(directory: &Path) -> std::io::Result<Vec<(String, PathBuf)>> {
     let mut files = Vec::new();
     for entry in std::fs::read_dir(directory)? {
@@ -235,12 +235,16 @@ fn files_of(directory: &Path) -> std::io::Result<Vec<(String, PathBuf)>> {
             files.push((name, entry.path()));
         }
     }
-    let is_log = |(name, _): &(String, PathBuf)| {
-        let number = name.strip_prefix('T').and_then(|n| n.strip_suffix(".log"));
-        number.is_some_and(|number| number.parse::<u64>().is_ok())
-    };
-    if files.iter().any(is_log) {
-        files.retain(is_log);
+    for letter in ['T', 'J'] {
+        let is_log = |(name, _): &(String, PathBuf)| {
+            let number = name
+                .strip_prefix(letter)
+                .and_then(|n| n.strip_suffix(".log"));
+            number.is_some_and(|number| number.parse::<u64>().is_ok())
+        };
+        if files.iter().any(is_log) {
+            files.retain(is_log);
+        }
     }
     Ok(files)
 }

@@ -88,7 +88,7 @@ mod watchdog;
 pub use protocol;
 
 #[cfg(feature = "cli")]
-use args::{Arguments, Command};
+use args::{Arguments, CheckAlone, Command};
 #[cfg(feature = "cli")]
 use clap::Parser;
 #[cfg(feature = "cli")]
@@ -99,15 +99,22 @@ use std::process::ExitCode;
 /// The program `isolde`.
 #[cfg(feature = "cli")]
 pub fn main() -> ExitCode {
-    let mut given = std::env::args();
+    let mut given = std::env::args_os();
     let called = given.next().unwrap_or_default();
     // A link of that name takes the place of elle-cli in scripts.
     if std::path::Path::new(&called).file_stem() == Some("elle-cli".as_ref()) {
-        return commands::elle_cli::run(given.collect());
+        return elle_cli(given);
     }
     // Its options are its own: '-v' and '-q' mean there what they mean to elle-cli.
-    if std::env::args().nth(1).as_deref() == Some("elle-cli") {
-        return commands::elle_cli::run(given.skip(1).collect());
+    if std::env::args_os()
+        .nth(1)
+        .is_some_and(|first| first == "elle-cli")
+    {
+        return elle_cli(given.skip(1));
+    }
+    if let Some(CheckAlone { check, show }) = CheckAlone::of_process() {
+        output::show(show);
+        return finish(commands::check::run(&check));
     }
     let arguments = Arguments::parse();
     output::show(arguments.show);
@@ -131,6 +138,15 @@ pub fn main() -> ExitCode {
         Command::Man(args) => commands::shell::man(args),
     };
     finish(result)
+}
+
+/// What elle-cli would do with these words.
+#[cfg(feature = "cli")]
+fn elle_cli(words: impl Iterator<Item = std::ffi::OsString>) -> ExitCode {
+    match words.map(std::ffi::OsString::into_string).collect() {
+        Ok(words) => commands::elle_cli::run(words),
+        Err(word) => finish(Err(Failure(format!("not a word of UTF-8: {word:?}")))),
+    }
 }
 
 #[cfg(feature = "cli")]

@@ -59,9 +59,11 @@ impl Limits {
 }
 
 fn memory_text(bytes: u64, what: &str, allowed: u64) -> String {
+    // A hundredth of a GiB is nothing to a small limit.
     let gib = |bytes: u64| bytes as f64 / GIB;
+    let digits = if gib(allowed) < 0.01 { 5 } else { 2 };
     format!(
-        "memory limit: about {:.2} GiB {what}, {:.2} GiB allowed",
+        "memory limit: about {:.digits$} GiB {what}, {:.digits$} GiB allowed",
         gib(bytes),
         gib(allowed)
     )

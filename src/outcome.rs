@@ -119,7 +119,7 @@ pub(crate) fn still_held(
     };
     let budget = Budget {
         probe: &probe,
-        progress: options.budget.progress,
+        ..options.budget
     };
     let options = Options {
         initial: options.initial.clone(),

@@ -1,6 +1,7 @@
 //! Progress on standard error: a line for whoever waits longer than a second at a terminal, or lines of
 //! JSON for the program that started this one and shows it to others.
 
+use checker::Count;
 use serde_json::{Map, Value};
 use std::io::{IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -12,6 +13,8 @@ use std::time::{Duration, Instant};
 #[derive(Default)]
 struct State {
     stage: Mutex<String>,
+    /// How far that stage is.
+    counts: Mutex<Vec<Count>>,
     /// What else there is to tell to programs.
     numbers: Mutex<Map<String, Value>>,
     bytes_done: AtomicU64,
@@ -28,6 +31,11 @@ impl State {
     fn current_stage(&self) -> String {
         let stage = self.stage.lock().map(|stage| stage.clone());
         stage.unwrap_or_default()
+    }
+
+    fn current_counts(&self) -> Vec<Count> {
+        let counts = self.counts.lock().map(|counts| counts.clone());
+        counts.unwrap_or_default()
     }
 }
 
@@ -105,7 +113,15 @@ impl Progress {
         if let Ok(mut stage) = self.state.stage.lock() {
             name.clone_into(&mut stage);
         }
+        self.counts(&[]);
         self.state.bytes_total.store(0, Ordering::Relaxed);
+    }
+
+    /// How far the stage is that runs now. Said often, and printed now and then.
+    pub fn counts(&self, counts: &[Count]) {
+        if let Ok(mut known) = self.state.counts.lock() {
+            counts.clone_into(&mut known);
+        }
     }
 
     /// The stage that runs now.
@@ -154,8 +170,13 @@ fn print(state: &State) {
                     100 * state.bytes_done.load(Ordering::Relaxed) / total
                 ),
             };
+            let counts = match state.current_counts().as_slice() {
+                [] => String::new(),
+                counts => format!(": {}", checker::in_words(counts)),
+            };
             let seconds = started.elapsed().as_secs();
-            let _ = write!(std::io::stderr(), "\r\x1b[K{stage}{share} … {seconds} s");
+            let line = format!("{stage}{share}{counts} … {seconds} s");
+            let _ = write!(std::io::stderr(), "\r\x1b[K{line}");
             shown = true;
         }
         std::thread::park_timeout(Duration::from_millis(200));
@@ -186,6 +207,13 @@ fn print_json(state: &State) {
             let done = state.bytes_done.load(Ordering::Relaxed);
             numbers.insert("done".to_string(), done.into());
             numbers.insert("total".to_string(), total.into());
+        }
+        let counts = state.current_counts().into_iter();
+        let counts: Map<String, Value> = counts
+            .map(|(what, number)| (what.to_string(), number.into()))
+            .collect();
+        if !counts.is_empty() {
+            numbers.insert("counts".to_string(), counts.into());
         }
         let line = serde_json::json!({"progress": numbers});
         let _ = writeln!(std::io::stderr(), "{line}");

@@ -132,14 +132,13 @@ fn check_file(
             answers.push(answer.clone());
         }
     };
-    let probe = || limits.reached();
-    let tell = |stage: &str| progress.stage(stage);
     let options = Options {
         initial: initial.clone(),
         keys: args.keys,
         budget: Budget {
-            probe: &probe,
-            progress: &tell,
+            probe: &|| limits.reached(),
+            progress: &|stage| progress.stage(stage),
+            counts: &|counts| progress.counts(counts),
         },
         answered: &remember,
         ..Options::default()
@@ -319,13 +318,12 @@ pub fn check_history(
     limits: &Limits,
     progress: &Progress,
 ) -> Vec<Checked> {
-    let probe = || limits.reached();
-    let tell = |stage: &str| progress.stage(stage);
     let options = Options {
         initial: initial.clone(),
         budget: Budget {
-            probe: &probe,
-            progress: &tell,
+            probe: &|| limits.reached(),
+            progress: &|stage| progress.stage(stage),
+            counts: &|counts| progress.counts(counts),
         },
         ..Options::default()
     };

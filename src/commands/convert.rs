@@ -61,8 +61,8 @@ pub fn output_format(output: &str, told: Option<Format>) -> Result<Format, Failu
 /// must not be replaced.
 pub fn write(history: &History, output: &str, format: Format) -> Result<(), Failure> {
     let failure = |error: WriteError| Failure::with(output, error);
-    if format == Format::Cobra {
-        return write_directory(history, output);
+    if format.is_directory() {
+        return write_directory(history, output, format);
     }
     if output == "-" {
         let mut out = BufWriter::new(std::io::stdout().lock());
@@ -94,8 +94,9 @@ fn write_file(history: &History, path: &str, format: Format) -> Result<(), Write
     Ok(())
 }
 
-fn write_directory(history: &History, output: &str) -> Result<(), Failure> {
-    let files = format::write_cobra(history).map_err(|error| Failure::with(output, error))?;
+fn write_directory(history: &History, output: &str, format: Format) -> Result<(), Failure> {
+    let files = format::write_logs(history, format);
+    let files = files.map_err(|error| Failure::with(output, error))?;
     let io = |error: std::io::Error| Failure::with(output, error);
     std::fs::create_dir_all(output).map_err(io)?;
     let mut entries = std::fs::read_dir(output).map_err(io)?;

@@ -8,7 +8,7 @@
 use crate::args::ElleCliArgs;
 use crate::commands::check::check_history;
 use crate::commands::elle_calls;
-use crate::commands::elle_models::{Question, jepsen_test, questions, stand_ins};
+use crate::commands::elle_models::{Question, jepsen_test, never_found, questions, stand_ins};
 use crate::exit::Failure;
 use crate::input::{self, LoadError};
 use crate::limits::Limits;
@@ -38,7 +38,8 @@ pub fn run(arguments: Vec<String>) -> ExitCode {
         Err(problem) => return told(&format!("{problem}\n"), true),
     };
     note_ignored(&args);
-    for note in stand_ins(&args.consistency_models) {
+    let notes = stand_ins(&args.consistency_models).into_iter();
+    for note in notes.chain(never_found(&args.anomalies)) {
         output::note(&note);
     }
     let mut is_any_invalid = false;

@@ -11,11 +11,17 @@ pub struct Question {
     pub level: Level,
     /// The kinds of anomaly that are asked about; all that break the level if there are none.
     pub kinds: &'static [AnomalyKind],
+    /// Others that break the level may hide these: then the answer is unknown.
+    pub may_hide: bool,
 }
 
 impl Question {
     fn of(level: Level) -> Question {
-        Question { level, kinds: &[] }
+        Question {
+            level,
+            kinds: &[],
+            may_hide: false,
+        }
     }
 
     /// The answer among those of the checker; `None` is unknown.
@@ -27,7 +33,10 @@ impl Question {
             Verdict::Violated(anomalies) => {
                 let counts =
                     |kind: AnomalyKind| self.kinds.is_empty() || self.kinds.contains(&kind);
-                Some(!anomalies.iter().any(|anomaly| counts(anomaly.kind)))
+                match anomalies.iter().any(|anomaly| counts(anomaly.kind)) {
+                    true => Some(false),
+                    false => (!self.may_hide).then_some(true),
+                }
             }
         }
     }
@@ -55,7 +64,8 @@ pub fn questions(
         "list-append" | "rw-register" => {
             let models = consistency_models.iter().filter(|name| !name.is_empty());
             let levels = models.map(|name| level(name).map(Question::of));
-            let anomalies = anomalies.iter().filter(|name| !name.is_empty());
+            let is_asked = |name: &&String| !name.is_empty() && !is_never_found(name);
+            let anomalies = anomalies.iter().filter(is_asked);
             let anomalies = anomalies.map(|name| anomaly(name, model == "list-append"));
             levels.chain(anomalies).collect()
         }
@@ -95,6 +105,22 @@ pub fn stand_ins(consistency_models: &[String]) -> Vec<String> {
             format!(
                 "{name} is checked as {weaker}: of what it forbids besides, nothing is looked for"
             )
+        })
+        .collect()
+}
+
+/// Whether Elle knows the name of an anomaly, and looks for none such.
+fn is_never_found(name: &str) -> bool {
+    matches!(bare(name), "GSIa" | "GSIb")
+}
+
+/// What is to be said about anomalies that nobody looks for.
+pub fn never_found(anomalies: &[String]) -> Vec<String> {
+    let names = anomalies.iter().filter(|name| is_never_found(name));
+    names
+        .map(|name| {
+            let name = bare(name);
+            format!("{name} is not looked for, as by Elle; snapshot-isolation forbids it")
         })
         .collect()
 }
@@ -139,7 +165,11 @@ fn anomaly(name: &str, of_lists: bool) -> Result<Question, String> {
         NotMyOwnWrite,
     };
     let name = bare(name);
-    if of_lists && let Some(question) = cycle(name) {
+    let question = match of_lists {
+        true => cycle(name),
+        false => cycle_of_registers(name),
+    };
+    if let Some(question) = question {
         return Ok(question);
     }
     let kinds: &'static [AnomalyKind] = match name {
@@ -170,7 +200,49 @@ fn anomaly(name: &str, of_lists: bool) -> Result<Question, String> {
             ));
         }
     };
-    Ok(Question { level, kinds })
+    Ok(Question {
+        level,
+        kinds,
+        may_hide: false,
+    })
+}
+
+/// The same for registers. They show no order of versions, so no G0; cycles of reads and sessions are
+/// all found; of those with real time one anomaly of the level is found, which may be another.
+fn cycle_of_registers(name: &str) -> Option<Question> {
+    use AnomalyKind::{
+        CircularFlow, CircularFlowProcess, CircularFlowRealtime, CyclicCausality, GSingle,
+        GSingleProcess, GSingleRealtime, LostUpdate,
+    };
+    let (level, kinds, may_hide): (Level, &'static [AnomalyKind], bool) = match name {
+        "G0-process" | "G0-realtime" => (Level::ReadUncommitted, &[], false),
+        "G1c-process" => (
+            Level::ReadCommitted,
+            &[CyclicCausality, CircularFlow, CircularFlowProcess],
+            false,
+        ),
+        "G1c-realtime" => (
+            Level::StrictSerializable,
+            &[
+                CyclicCausality,
+                CircularFlow,
+                CircularFlowProcess,
+                CircularFlowRealtime,
+            ],
+            true,
+        ),
+        "G-single-realtime" => (
+            Level::StrictSerializable,
+            &[GSingle, GSingleProcess, GSingleRealtime, LostUpdate],
+            true,
+        ),
+        _ => return None,
+    };
+    Some(Question {
+        level,
+        kinds,
+        may_hide,
+    })
 }
 
 /// Cycles that no level forbids without forbidding others: those of lists are told apart by their
@@ -214,5 +286,9 @@ fn cycle(name: &str) -> Option<Question> {
         ),
         _ => return None,
     };
-    Some(Question { level, kinds })
+    Some(Question {
+        level,
+        kinds,
+        may_hide: false,
+    })
 }

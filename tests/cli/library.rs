@@ -159,7 +159,7 @@ fn a_budget_leaves_a_level_unknown() {
     let options = checker::Options {
         budget: checker::Budget {
             probe: &|| Some("out of patience".to_string()),
-            progress: &|_| {},
+            ..Default::default()
         },
         ..Default::default()
     };

@@ -153,6 +153,19 @@ fn wrong_arguments_are_bad_input() {
         .complains(&["fractured-read"]);
 }
 
+#[cfg(unix)]
+#[test]
+fn words_that_are_not_utf8_are_bad_input() {
+    use std::os::unix::ffi::OsStrExt;
+    let word = std::ffi::OsStr::from_bytes(b"\xff");
+    for before in [&[][..], &["check"], &["elle-cli"], &["elle-cli", "-v"]] {
+        let output = command(before).arg(word).output();
+        Run::of(output.expect("isolde starts"))
+            .exits(2)
+            .complains(&["error"]);
+    }
+}
+
 #[test]
 fn levels_are_listed() {
     let text = isolde(&["levels"]).exits(0);

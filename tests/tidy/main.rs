@@ -54,6 +54,7 @@ const FOREIGN: &[(&str, &[&str])] = &[
     ("tree-sitter", &["crates/program/src/java/tree.rs"]),
     ("tree-sitter-java", &["crates/program/src/java/tree.rs"]),
     ("batsat", &["crates/checker/src/strong/solver.rs"]),
+    ("cadical-sys", &["crates/checker/src/strong/cadical.rs"]),
     (
         "clap",
         &[
