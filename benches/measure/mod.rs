@@ -82,6 +82,27 @@ pub struct Cost {
     pub code: Option<i32>,
 }
 
+/// Short runs are repeated up to so often, as long as they take less than so many CPU seconds together.
+const RUNS_MAX: usize = 5;
+const RUNS_SECONDS_MAX: f64 = 1.0;
+
+/// The cheapest of several runs, where they are short: one is at the mercy of whatever else goes on.
+pub fn best(mut run: impl FnMut() -> Result<Cost, Failure>) -> Result<Cost, Failure> {
+    let mut best = run()?;
+    let mut spent = best.cpu_seconds;
+    for _ in 1..RUNS_MAX {
+        if spent > RUNS_SECONDS_MAX {
+            break;
+        }
+        let cost = run()?;
+        spent += cost.cpu_seconds;
+        if cost.cpu_seconds < best.cpu_seconds {
+            best = cost;
+        }
+    }
+    Ok(best)
+}
+
 /// Runs a command to its end, its output thrown away.
 pub fn run(program: &str, arguments: &[String]) -> Result<Cost, Failure> {
     run_into(program, arguments, Stdio::null())
