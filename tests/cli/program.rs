@@ -112,16 +112,16 @@ fn what_is_found_only_beyond_the_bounds_is_not_called_safe() {
 
 #[test]
 fn there_is_an_end_to_every_question() {
-    let tpcc = ["program", "programs/tpcc.sql", "--timeout", "0.001"];
+    let tpcc = ["program", "programs/tpcc.sql", "--timeout", "0.000001"];
     isolde(&[&tpcc[..], &["-l", "rc"]].concat()).says(&["NOT all decided", "not tried"]);
     let robust = ["program", "robust", "programs/tpcc.sql", "-l", "rc"];
     let hurried = [
         &robust[..],
-        &["--subsets", "--advice", "--timeout", "0.001"],
+        &["--subsets", "--advice", "--timeout", "0.000001"],
     ]
     .concat();
     isolde(&hurried).exits(3).says(&[
-        "not decided within 0.001 seconds",
+        "not decided within 0.000001 seconds",
         "No sets at read-committed within the time given",
         "Run everything at serializable",
     ]);
