@@ -49,7 +49,9 @@ impl<'a> SharedKeys<'a> {
     pub fn new(observed: &'a Observed<'a>) -> SharedKeys<'a> {
         let history = observed.history;
         let mut starts = Vec::with_capacity(history.txn_count() + 1);
-        let mut written: Vec<u32> = Vec::with_capacity(observed.links.len() / 2);
+        let is_write = |link: &&u32| **link == Link::WRITE;
+        let write_count = observed.links.iter().filter(is_write).count();
+        let mut written: Vec<u32> = Vec::with_capacity(write_count);
         let mut buffer = Vec::new();
         for txn in history.txn_ids() {
             let start = written.len();

@@ -117,6 +117,9 @@ impl Reader {
             }
             (options.release)(at..end);
             (options.progress)(end as u64);
+            if at == range.start {
+                self.rows.expect(end - at, range.end - end);
+            }
             at = end;
         }
         Ok(())

@@ -79,6 +79,13 @@ impl Rows {
         self.pieces.is_some()
     }
 
+    /// Makes room for the transactions in the `rest` of a file, if they are as long as those in the `read` bytes so far.
+    pub fn expect(&mut self, read: usize, rest: usize) {
+        let so_far = self.txns.len() as u128;
+        let expected = so_far * rest as u128 / read.max(1) as u128;
+        self.txns.reserve_exact((expected + expected / 16) as usize);
+    }
+
     /// Adds `count` operations of one owner, which follow all operations so far.
     pub fn add(&mut self, owner: Owner, count: u32) {
         if let Some((last, row)) = self.open
