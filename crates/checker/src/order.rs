@@ -118,7 +118,8 @@ impl StaleRead {
     }
 }
 
-/// What is kept of a key's versions so far.
+/// What is kept of a key's versions so far: writers, counted from one, so that a table of keys without any is zeros, which
+/// cost nothing until they are looked at.
 trait Last: Copy {
     /// Only the initial version.
     const INITIAL: Self;
@@ -130,11 +131,12 @@ trait Last: Copy {
 
 /// The last version: for histories with so many keys that more would not fit.
 impl Last for u32 {
-    const INITIAL: u32 = Link::INITIAL;
+    const INITIAL: u32 = 0;
 
     #[inline]
     fn writer(self) -> u32 {
-        self
+        const { assert!(Link::INITIAL == u32::MAX) };
+        self.wrapping_sub(1)
     }
 
     fn between(self, _: u32) -> u32 {
@@ -143,23 +145,23 @@ impl Last for u32 {
 
     #[inline]
     fn then(self, writer: u32) -> u32 {
-        writer
+        writer + 1
     }
 }
 
 /// The last version and the one before: most stale reads returned that one.
 impl Last for [u32; 2] {
-    const INITIAL: [u32; 2] = [Link::INITIAL; 2];
+    const INITIAL: [u32; 2] = [0; 2];
 
     #[inline]
     fn writer(self) -> u32 {
-        self[0]
+        self[0].writer()
     }
 
     #[inline]
     fn between(self, read: u32) -> u32 {
-        if self[1] == read {
-            self[0]
+        if self[1].writer() == read {
+            self[0].writer()
         } else {
             StaleRead::SEVERAL
         }
@@ -167,7 +169,7 @@ impl Last for [u32; 2] {
 
     #[inline]
     fn then(self, writer: u32) -> [u32; 2] {
-        [writer, self[0]]
+        [self[0].then(writer), self[0]]
     }
 }
 

@@ -22,15 +22,10 @@ const BUCKET_OPS: usize = 16 << 10;
 
 /// How many buckets a pass may fill: each is a stream of its own through the processor's caches,
 /// and with too many of them every store would wait for memory.
-const PASS_BUCKETS_MAX: usize = 1024;
+const PASS_BUCKETS_MAX: usize = 2048;
 
-/// A second pass halves the buffer, and sixteen leave little of it.
-fn pass_count(op_count: usize) -> usize {
-    match op_count {
-        0..=0x7FF_FFFF => 2,
-        _ => 16,
-    }
-}
+/// A second pass halves the buffer; each costs a scan of the columns.
+const PASSES: usize = 2;
 
 /// Marks a write that cannot be linked without a closer look: not final, not committed, or one of
 /// several of its value.
@@ -85,11 +80,10 @@ fn join_buckets(
     unsettled: &mut Unsettled,
 ) {
     let buckets = count(observed);
-    let pass_count = pass_count(observed.history.op_count());
-    let per_pass = buckets.sizes.len() / pass_count;
+    let per_pass = buckets.sizes.len() / PASSES;
     let mut buffer = Vec::new();
     let mut table = Vec::new();
-    for pass in 0..pass_count {
+    for pass in 0..PASSES {
         let range = pass * per_pass..(pass + 1) * per_pass;
         let starts = scatter(observed, &buckets, range.clone(), &mut buffer);
         for (at, bucket) in range.enumerate() {
@@ -110,10 +104,9 @@ fn join_buckets(
 
 fn count(observed: &Observed<'_>) -> Buckets {
     let ops = observed.history.ops();
-    let pass_count = pass_count(ops.len());
     let bucket_count = (ops.len() / BUCKET_OPS)
         .next_power_of_two()
-        .clamp(pass_count.max(2), pass_count * PASS_BUCKETS_MAX);
+        .clamp(PASSES, PASSES * PASS_BUCKETS_MAX);
     let shift = 64 - bucket_count.trailing_zeros();
     let mut sizes = vec![(0u32, 0u32); bucket_count];
     for op in 0..ops.len() {
@@ -149,8 +142,8 @@ fn scatter(
     }
     let outside = range.len();
     next.extend([total, total]);
-    buffer.clear();
-    buffer.resize(total + 1, Entry::default());
+    // What a pass before left there is overwritten.
+    buffer.resize(buffer.len().max(total + 1), Entry::default());
     let history = observed.history;
     let ops = history.ops();
     for placed in &observed.file_order {
@@ -224,7 +217,11 @@ fn join_bucket(
             table[at] = index as u32 + 1;
         }
     }
-    for read in reads {
+    let mut ahead = reads.chunks(AHEAD).skip(1);
+    for (index, read) in reads.iter().enumerate() {
+        if index % AHEAD == 0 {
+            fetch(links, ahead.next().unwrap_or(&[]));
+        }
         let mut at = hash(read.key, read.value) as usize & mask;
         let link = loop {
             let Some(index) = table[at].checked_sub(1) else {
@@ -250,6 +247,19 @@ fn join_bucket(
         }
         links[read.tag as usize] = link;
     }
+}
+
+/// So many reads are fetched ahead.
+const AHEAD: usize = 64;
+
+/// Brings the links of reads into the caches. They lie far apart: stores would wait for memory one after another, loads
+/// wait together.
+#[inline]
+fn fetch(links: &[u32], reads: &[Entry]) {
+    let sum = reads
+        .iter()
+        .fold(0u32, |sum, read| sum ^ links[read.tag as usize]);
+    std::hint::black_box(sum);
 }
 
 /// A read that met its own transaction's later write was linked to itself: that needs a closer
