@@ -302,6 +302,46 @@ fn what_an_anomaly_can_break_is_told_and_plays_again() {
         .says(&["manifested", "till"]);
 }
 
+/// Transactions of tests are none of the application's.
+#[test]
+fn tests_of_an_application_are_passed_over() {
+    let folder = Folder::new("program-with-tests");
+    for part in ["src/main", "src/test"] {
+        std::fs::create_dir_all(folder.path(part)).expect("a directory");
+    }
+    let class = |name: &str, sql: &str| {
+        format!(
+            "class {name} {{ JdbcTemplate jdbc; public void {name}1(int key) {{ jdbc.update(\"{sql}\", key); }} }}"
+        )
+    };
+    let write =
+        |path: &str, text: String| std::fs::write(folder.path(path), text).expect("written");
+    write(
+        "src/main/tables.sql",
+        "create table item (id int primary key, stock int not null);".to_string(),
+    );
+    write(
+        "src/main/Items.java",
+        class("take", "update item set stock = 1 where id = ?"),
+    );
+    write(
+        "src/test/ItemsTest.java",
+        class("clear", "delete from item where id = ?"),
+    );
+    let shown = isolde(&["program", "show", &folder.path("")]).exits(0);
+    let shown = shown
+        .says(&["take1("])
+        .complains(&["src/test: tests are passed over"]);
+    assert!(!shown.out.contains("clear1("), "{}", shown.out);
+    let named = [
+        &folder.path("src/test"),
+        &folder.path("src/main/tables.sql"),
+    ];
+    isolde(&["program", "show", named[0], named[1]])
+        .exits(0)
+        .says(&["clear1("]);
+}
+
 /// The answer is not pushed off the screen by what was not understood.
 #[test]
 fn a_few_notes_come_before_the_answer() {

@@ -161,13 +161,22 @@ impl<'a> Translator<'a> {
                 Val::Nothing
             }
             _ if arguments.contains(&Val::Connection) => self.foreign(node, name, arguments, used),
+            (_, [new]) if !used && is_setter(name) => {
+                self.store_field(object, value, &getter_field(name), new.clone());
+                Val::Nothing
+            }
             (_, []) if used && is_getter(self, object, name) => Val::Expr(Expr::Call {
                 name: format!("{FIELD}{}", getter_field(name)),
                 arguments: vec![value],
             }),
             _ => {
-                let reads = std::iter::once(value).chain(data).collect();
-                self.any_value(node, reads, used)
+                let reads: Vec<Expr> = std::iter::once(value).chain(data).collect();
+                let val = self.any_value(node, reads, used);
+                // Called for what it does to the object.
+                if !used && object.kind == "identifier" {
+                    self.store(object, val.clone());
+                }
+                val
             }
         }
     }
@@ -203,9 +212,23 @@ fn is_getter<'a>(translator: &Translator<'a>, object: &'a Node, name: &str) -> b
     named && !name.starts_with("getAnd") && !name.starts_with("getNext")
 }
 
-/// The field that a getter gives.
+/// Whether a method gives or sets a part of an object, by its name.
+pub(super) fn is_accessor(name: &str) -> bool {
+    let rest = |prefix: &str| name.strip_prefix(prefix);
+    let rest = rest("get").or_else(|| rest("is")).or_else(|| rest("set"));
+    rest.is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_uppercase()))
+}
+
+/// Whether a method sets a part of an object.
+fn is_setter(name: &str) -> bool {
+    let rest = name.strip_prefix("set");
+    rest.is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_uppercase()))
+}
+
+/// The field that a getter gives, or a setter sets.
 fn getter_field(name: &str) -> String {
     let rest = name.strip_prefix("get").or_else(|| name.strip_prefix("is"));
+    let rest = rest.or_else(|| name.strip_prefix("set"));
     let rest = rest.filter(|rest| rest.starts_with(|c: char| c.is_ascii_uppercase()));
     let rest = rest.unwrap_or(name);
     let mut characters = rest.chars();

@@ -11,6 +11,8 @@ mod branch;
 mod calls;
 mod commits;
 mod condition;
+mod declared;
+mod entities;
 mod enums;
 mod env;
 mod expression;
@@ -18,6 +20,7 @@ mod index;
 mod jdbc;
 mod lambda;
 mod loops;
+mod mappers;
 mod methods;
 mod objects;
 mod optional;
@@ -35,8 +38,12 @@ mod tried;
 use crate::ir::{Program, Step, Transaction};
 use crate::place::{Note, NoteKind, Place, ProgramError};
 use crate::schema::Schema;
+pub(crate) use mappers::annotated;
+pub use mappers::is_mapper;
+
+use declared::declares_sql;
 use index::{Index, parameters};
-use spread::fits;
+use spread::{fits, parameter_name};
 use translate::{Frame, Translator, executes};
 use tree::Node;
 
@@ -113,6 +120,7 @@ pub fn read_java(files: &[JavaFile<'_>], schema: &Schema) -> Result<Program, Pro
         program.transactions.extend(read.pieces);
     }
     program.notes.extend(boundary::note(&alone));
+    program.notes.extend(boundary::libraries(&index));
     let reading: Vec<&Node> = match entries
         .iter()
         .any(|(at, _, _)| index.extends(*at, "Procedure"))
@@ -134,7 +142,9 @@ pub fn read_java(files: &[JavaFile<'_>], schema: &Schema) -> Result<Program, Pro
         }
         let file = files.first().map_or("", |file| file.name);
         let advice = "Looked for run(Connection, …) of classes that extend Procedure, and for \
-                      public methods that execute SQL through JDBC.";
+                      public methods that execute SQL through JDBC, Spring's templates, or statements of \
+                      MyBatis, JDBI and Spring Data. What a library makes of objects (JPA, Hibernate) is not \
+                      followed: record the SQL that it sends, and give the log.";
         return Err(ProgramError::new(
             &Place::new(file, 1, 1),
             "no transaction found",
@@ -208,7 +218,8 @@ fn transactions<'a>(index: &Index<'a>) -> Vec<(usize, &'a Node, String)> {
 fn is_entry(index: &Index<'_>, class: usize, method: &Node) -> bool {
     let modifiers = method.of_kind("modifiers").next().map_or("", Node::text);
     let hidden = modifiers.contains("private") || modifiers.contains("protected");
-    if hidden || method.name() == "main" || method.child("body").is_none() {
+    let runs = method.child("body").is_some() || declares_sql(method);
+    if hidden || method.name() == "main" || !runs {
         return false;
     }
     reaches_sql(index, class, method, 0) && !is_called(index, method)
@@ -317,8 +328,17 @@ fn transaction<'a>(
         result,
     });
     transaction.parameters = translator.transaction_parameters(method);
-    let body: &'a [Node] = method.child("body").map_or(&[], |body| &body.children);
-    translator.block(body, None);
+    match method.child("body") {
+        Some(body) => {
+            translator.block(&body.children, None);
+        }
+        None => {
+            let names = parameters(method).into_iter().map(parameter_name);
+            let slots = names.filter_map(|name| translator.env.slots.get(name));
+            let given: Vec<env::Val> = slots.map(|slot| slot.val.clone()).collect();
+            translator.declared(method, class, method, &given);
+        }
+    }
     let steps = std::mem::take(&mut translator.out);
     let (pieces, inside) = commits::cut(vec![Step::Block { label, body: steps }]);
     if inside {

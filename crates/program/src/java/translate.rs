@@ -5,6 +5,7 @@
 //! comes after the `if` is followed once for each branch.
 
 use super::branch::sorted;
+use super::declared::declares_sql;
 use super::env::{Env, ObjectId, PreparedId, Slot, Val, is_sql, type_of};
 use super::index::Index;
 use super::lambda::Lambda;
@@ -437,6 +438,9 @@ impl<'a> Translator<'a> {
 /// Whether SQL may be executed inside.
 pub(super) fn executes(node: &Node) -> bool {
     let text = node.text();
+    if declares_sql(node) {
+        return true;
+    }
     let calls = [
         ".execute",
         "execute(",
