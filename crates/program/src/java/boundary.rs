@@ -44,7 +44,7 @@ fn annotations(node: &Node) -> &str {
     node.of_kind("modifiers").next().map_or("", Node::text)
 }
 
-fn is_annotated(node: &Node) -> bool {
+pub(super) fn is_annotated(node: &Node) -> bool {
     let known = [
         // Of Spring and of JDBI.
         "@Transaction",

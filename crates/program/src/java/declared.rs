@@ -217,7 +217,7 @@ impl<'a> Translator<'a> {
             number.checked_sub(from)
         };
         let called = |one: &&'a Node| given_name(self.index, class, one) == first;
-        let by_name = all.iter().position(|one| called(one));
+        let by_name = all.iter().position(called);
         let by_number = || {
             numbered("", 1)
                 .or_else(|| numbered("param", 1))

@@ -13,6 +13,7 @@ mod commits;
 mod condition;
 mod declared;
 mod entities;
+mod entries;
 mod enums;
 mod env;
 mod expression;
@@ -41,9 +42,9 @@ use crate::schema::Schema;
 pub(crate) use mappers::annotated;
 pub use mappers::is_mapper;
 
-use declared::declares_sql;
+use entries::is_entry;
 use index::{Index, parameters};
-use spread::{fits, parameter_name};
+use spread::parameter_name;
 use translate::{Frame, Translator, executes};
 use tree::Node;
 
@@ -212,52 +213,6 @@ fn transactions<'a>(index: &Index<'a>) -> Vec<(usize, &'a Node, String)> {
         }
     }
     found
-}
-
-/// A public method that executes SQL and that no other method calls.
-fn is_entry(index: &Index<'_>, class: usize, method: &Node) -> bool {
-    let modifiers = method.of_kind("modifiers").next().map_or("", Node::text);
-    let hidden = modifiers.contains("private") || modifiers.contains("protected");
-    let runs = method.child("body").is_some() || declares_sql(method);
-    if hidden || method.name() == "main" || !runs {
-        return false;
-    }
-    reaches_sql(index, class, method, 0) && !is_called(index, method)
-}
-
-fn is_called(index: &Index<'_>, wanted: &Node) -> bool {
-    let methods = index.classes.iter().flat_map(|class| &class.methods);
-    let mut others =
-        methods.filter(|method| !std::ptr::eq(**method, wanted) && method.name() != "main");
-    others.any(|method| calls(method, wanted))
-}
-
-/// Whether a method calls one of that name and number of parameters.
-fn calls(method: &Node, wanted: &Node) -> bool {
-    let is_call = |node: &&Node| {
-        let arguments = node.child("arguments").map_or(0, |all| all.children.len());
-        node.kind == "method_invocation" && node.name() == wanted.name() && fits(wanted, arguments)
-    };
-    method.all().iter().any(is_call)
-}
-
-fn reaches_sql(index: &Index<'_>, class: usize, method: &Node, depth: usize) -> bool {
-    if executes(method) {
-        return true;
-    }
-    if depth > 3 {
-        return false;
-    }
-    // Its own class first: most calls stay there.
-    let own = index.classes[class]
-        .methods
-        .iter()
-        .map(|method| (class, method));
-    let all = index.classes.iter().enumerate();
-    let foreign = all.flat_map(|(at, class)| class.methods.iter().map(move |method| (at, method)));
-    own.chain(foreign)
-        .filter(|(_, other)| !std::ptr::eq(**other, method) && calls(method, other))
-        .any(|(at, other)| reaches_sql(index, at, other, depth + 1))
 }
 
 /// The transactions that the pieces of a method are: the first has its name.

@@ -340,3 +340,72 @@ fn statements_prepared_by_another_method_are_known() {
     assert!(path.contains("for update"), "{path}");
     assert!(path.contains("(s1[0].balance - amount)"), "{path}");
 }
+
+fn names(text: &str) -> Vec<String> {
+    let program = read(text);
+    let names = program.transactions.iter().map(|one| one.name.clone());
+    names.collect()
+}
+
+/// A transaction that is taken for larger than it is hides what happens between its parts.
+#[test]
+fn marked_methods_are_the_transactions_of_their_callers() {
+    let text = r#"
+        class Bank {
+            private JdbcTemplate template;
+            @Transactional
+            public void take(int key, int amount) {
+                template.update("update account set balance = balance - ? where id = ?", amount, key);
+                note(key, amount);
+            }
+            @Transactional
+            public void note(int key, int amount) {
+                template.update("insert into entry (account_id, amount) values (?, ?)", key, amount);
+            }
+            @Transactional
+            public void close(int key) { template.update("delete from account where id = ?", key); }
+        }
+        class Controller {
+            private Bank bank;
+            public void move(int from, int to, int amount) {
+                bank.take(from, amount);
+                bank.take(to, 0 - amount);
+                bank.close(from);
+            }
+        }"#;
+    assert_eq!(names(text), ["take", "close"]);
+}
+
+#[test]
+fn who_talks_to_a_terminal_is_no_transaction() {
+    let text = r#"
+        class Menu {
+            private final Scanner keyboard = new Scanner(System.in);
+            private Bank bank;
+            public void choose() {
+                while (true) {
+                    switch (keyboard.nextInt()) {
+                        case 1: bank.take(keyboard.nextInt(), 5); break;
+                        default: bank.look(keyboard.nextInt());
+                    }
+                }
+            }
+        }
+        class Bank {
+            private Connection connection;
+            public void take(int key, int amount) {
+                PreparedStatement change = connection.prepareStatement("update account set balance = ? where id = ?");
+                change.setInt(1, amount);
+                change.setInt(2, key);
+                change.executeUpdate();
+            }
+            public int look(int key) {
+                PreparedStatement find = connection.prepareStatement("select balance from account where id = ?");
+                find.setInt(1, key);
+                ResultSet rows = find.executeQuery();
+                rows.next();
+                return rows.getInt(1);
+            }
+        }"#;
+    assert_eq!(names(text), ["take", "look"]);
+}
