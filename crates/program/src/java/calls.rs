@@ -1,6 +1,7 @@
 //! Method calls: those of JDBC and of values by what they stand for, those of the sources by
 //! following them.
 
+use super::entries::is_marked;
 use super::env::{Env, Slot, Val, carries_nothing, type_of};
 use super::index::parameters;
 use super::lambda::CALLS_MAX;
@@ -280,7 +281,17 @@ impl<'a> Translator<'a> {
         };
         let same = this == self.this_class();
         let own = self.callee_env(same);
+        // A transaction of its own, where it is not called in one.
+        let begins = !self.marked && !self.opened && !same && is_marked(self.index, class, method);
+        if begins {
+            self.emit(Step::Commit);
+            self.marked = true;
+        }
         let (val, fields) = self.follow_in(node, (class, this), method, arguments, own);
+        if begins {
+            self.marked = false;
+            self.emit(Step::Commit);
+        }
         if same {
             self.env.slots.extend(fields);
         }
@@ -406,10 +417,13 @@ impl<'a> Translator<'a> {
                 | "Short",
                 "valueOf" | "parseInt" | "parseLong" | "parseDouble" | "parseFloat" | "toString",
             ) if data.len() == 1 => Val::Expr(data.into_iter().next().unwrap_or(Expr::text(""))),
-            ("Math", _) if name != "random" => Val::Expr(Expr::Call {
-                name: name.to_ascii_lowercase(),
-                arguments: data,
-            }),
+            ("Math", _) if name != "random" => {
+                let call = Expr::Call {
+                    name: name.to_ascii_lowercase(),
+                    arguments: data.clone(),
+                };
+                Val::Expr(self.unless_unknown(call, data))
+            }
             // A text for people, or the time.
             ("String", "format") | ("System", _) => Val::Expr(self.unknown(data)),
             _ => self.any_value(node, data, used),

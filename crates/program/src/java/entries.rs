@@ -35,7 +35,7 @@ pub(super) fn is_entry(index: &Index<'_>, class: usize, method: &Node) -> bool {
 }
 
 /// Whether a method runs in a transaction of its own where it is not called in one.
-fn is_marked(index: &Index<'_>, class: usize, method: &Node) -> bool {
+pub(super) fn is_marked(index: &Index<'_>, class: usize, method: &Node) -> bool {
     is_annotated(method) || is_annotated(index.classes[class].node)
 }
 

@@ -352,7 +352,28 @@ impl<'a> Translator<'a> {
             "%" => Operator::Remainder,
             _ => return Val::Expr(self.unknown(vec![left, right])),
         };
-        Val::Expr(Expr::arithmetic(operator, left, right))
+        match operator {
+            Operator::Multiply | Operator::Divide | Operator::Remainder => {
+                let whole = Expr::arithmetic(operator, left.clone(), right.clone());
+                Val::Expr(self.unless_unknown(whole, vec![left, right]))
+            }
+            _ => Val::Expr(Expr::arithmetic(operator, left, right)),
+        }
+    }
+
+    /// A value computed from others: any value, where one of these is.
+    pub fn unless_unknown(&mut self, value: Expr, from: Vec<Expr>) -> Expr {
+        if !from.iter().any(|one| matches!(one, Expr::Unknown { .. })) {
+            return value;
+        }
+        let mut reads = Vec::new();
+        for one in from {
+            match one {
+                Expr::Unknown { reads: inner, .. } => reads.extend(inner),
+                other => reads.push(other),
+            }
+        }
+        self.unknown(reads)
     }
 
     /// Chains of `+` lean to the left and are followed without recursion.

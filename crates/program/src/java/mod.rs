@@ -266,6 +266,7 @@ fn transaction<'a>(
     let mut translator = Translator::new(index, schema);
     translator.level = boundary::level(index, class, method);
     translator.opened = boundary::is_marked(index, class, method);
+    translator.marked = entries::is_marked(index, class, method);
     let mut transaction = Transaction::new(name, method.place());
     let result = translator.variable("result", crate::schema::Type::Other);
     let label = translator.label();

@@ -106,6 +106,8 @@ pub(super) struct Translator<'a> {
     pub ended: bool,
     /// Whether something shows where the transaction begins or ends.
     pub opened: bool,
+    /// Whether what is followed is in a transaction by an annotation.
+    pub marked: bool,
     /// The texts of SQL that were met.
     pub met: Vec<String>,
 }
@@ -137,6 +139,7 @@ impl<'a> Translator<'a> {
             depth: 0,
             ended: false,
             opened: false,
+            marked: false,
             met: Vec::new(),
         }
     }
@@ -334,6 +337,7 @@ impl<'a> Translator<'a> {
                     };
                 }
             }
+            "explicit_constructor_invocation" => self.other_constructor(node),
             "if_statement" => return self.branch(node, chain),
             "while_statement" | "do_statement" | "for_statement" => self.looped(node),
             "enhanced_for_statement" => self.each(node),

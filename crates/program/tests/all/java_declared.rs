@@ -409,3 +409,49 @@ fn who_talks_to_a_terminal_is_no_transaction() {
         }"#;
     assert_eq!(names(text), ["take", "look"]);
 }
+
+#[test]
+fn an_unmarked_method_commits_around_the_marked_ones_it_calls() {
+    let text = r#"
+        class Bank {
+            private JdbcTemplate template;
+            @Transactional
+            public void take(int key) { template.update("update account set balance = 1 where id = ?", key); }
+        }
+        class Runner {
+            private Bank bank;
+            private JdbcTemplate template;
+            public void both(int key) {
+                bank.take(key);
+                template.update("delete from entry where id = ?", key);
+            }
+        }"#;
+    assert_eq!(names(text), ["take", "both", "both.2"]);
+}
+
+#[test]
+fn objects_are_what_their_constructors_make_of_them() {
+    let text = r#"
+        class Entry {
+            private final int account;
+            private final int amount;
+            Entry(int account) { this(account, 7); }
+            Entry(int account, int amount) { this.account = account; this.amount = amount + 1; }
+            public int getAccount() { return account; }
+            public int getAmount() { return amount; }
+        }
+        class Bank {
+            private JdbcTemplate template;
+            public void note(int key) {
+                Entry entry = new Entry(key);
+                int number = (int) Math.floor(Math.random() * Integer.MAX_VALUE);
+                template.update("insert into entry (id, account_id, amount) values (?, ?, ?)",
+                    number, entry.getAccount(), entry.getAmount());
+            }
+        }"#;
+    let program = read(text);
+    let path = path_of(&program, "note");
+    let wanted = "insert entry {id = any";
+    assert!(path.contains(wanted), "{path}");
+    assert!(path.contains("account_id = key, amount = 8}"), "{path}");
+}
