@@ -1,7 +1,7 @@
 //! Methods of values: lists, objects, texts and numbers.
 
 use super::condition::truth;
-use super::env::Val;
+use super::env::{Val, type_of};
 use super::translate::Translator;
 use super::tree::Node;
 use crate::expr::{Comparison, Condition, Expr, Operator};
@@ -139,13 +139,7 @@ impl<'a> Translator<'a> {
                 Val::Expr(truth(none))
             }
             ("add" | "subtract" | "multiply" | "divide", [other]) if used => {
-                let operator = match name {
-                    "add" => Operator::Add,
-                    "subtract" => Operator::Subtract,
-                    "multiply" => Operator::Multiply,
-                    _ => Operator::Divide,
-                };
-                Val::Expr(Expr::arithmetic(operator, value, other.clone()))
+                Val::Expr(Expr::arithmetic(operator(name), value, other.clone()))
             }
             (
                 "toString" | "intValue" | "longValue" | "doubleValue" | "floatValue" | "trim"
@@ -170,15 +164,19 @@ impl<'a> Translator<'a> {
                 arguments: vec![value],
             }),
             _ => {
-                let reads: Vec<Expr> = std::iter::once(value).chain(data).collect();
-                let val = self.any_value(node, reads, used);
-                // Called for what it does to the object.
-                if !used && object.kind == "identifier" {
-                    self.store(object, val.clone());
-                }
-                val
+                let reads = std::iter::once(value).chain(data).collect();
+                self.unfollowed(node, object, reads, used)
             }
         }
+    }
+
+    /// A method that is not followed; what is called for what it does to the object leaves any value.
+    fn unfollowed(&mut self, node: &Node, object: &'a Node, reads: Vec<Expr>, used: bool) -> Val {
+        let val = self.any_value(node, reads, used);
+        if !used && object.kind == "identifier" {
+            self.store(object, val.clone());
+        }
+        val
     }
 
     fn joined(&mut self, value: Expr, more: Val) -> Val {
@@ -198,8 +196,23 @@ impl<'a> Translator<'a> {
     }
 }
 
+/// The operator that a method of numbers is.
+fn operator(name: &str) -> Operator {
+    match name {
+        "add" => Operator::Add,
+        "subtract" => Operator::Subtract,
+        "multiply" => Operator::Multiply,
+        _ => Operator::Divide,
+    }
+}
+
 /// Whether a method gives a part of an object, the same one each time.
 fn is_getter<'a>(translator: &Translator<'a>, object: &'a Node, name: &str) -> bool {
+    // `name.isBlank()` of a text is no part of it.
+    let java = translator.java_type(object);
+    if java.is_some_and(|java| type_of(java) != Type::Other) {
+        return false;
+    }
     if let Some(class) = translator.class_of(object) {
         let declared = translator.index.classes[class].node;
         let component = |one: &&Node| one.name() == name;

@@ -256,6 +256,21 @@ struct Read {
     met: Vec<String>,
 }
 
+/// Follows the method of a transaction: its body, or the statement that it has for one.
+fn follow<'a>(translator: &mut Translator<'a>, class: usize, method: &'a Node) {
+    match method.child("body") {
+        Some(body) => {
+            translator.block(&body.children, None);
+        }
+        None => {
+            let names = parameters(method).into_iter().map(parameter_name);
+            let slots = names.filter_map(|name| translator.env.slots.get(name));
+            let given: Vec<env::Val> = slots.map(|slot| slot.val.clone()).collect();
+            translator.declared(method, class, method, &given);
+        }
+    }
+}
+
 fn transaction<'a>(
     index: &'a Index<'a>,
     schema: &'a Schema,
@@ -284,17 +299,7 @@ fn transaction<'a>(
         result,
     });
     transaction.parameters = translator.transaction_parameters(method);
-    match method.child("body") {
-        Some(body) => {
-            translator.block(&body.children, None);
-        }
-        None => {
-            let names = parameters(method).into_iter().map(parameter_name);
-            let slots = names.filter_map(|name| translator.env.slots.get(name));
-            let given: Vec<env::Val> = slots.map(|slot| slot.val.clone()).collect();
-            translator.declared(method, class, method, &given);
-        }
-    }
+    follow(&mut translator, class, method);
     let steps = std::mem::take(&mut translator.out);
     let (pieces, inside) = commits::cut(vec![Step::Block { label, body: steps }]);
     if inside {

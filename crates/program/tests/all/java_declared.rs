@@ -455,3 +455,18 @@ fn objects_are_what_their_constructors_make_of_them() {
     assert!(path.contains(wanted), "{path}");
     assert!(path.contains("account_id = key, amount = 8}"), "{path}");
 }
+
+#[test]
+fn a_text_has_no_parts() {
+    let text = r#"
+        class Bank {
+            private JdbcTemplate template;
+            public void rename(int key, String name) {
+                if (name.isBlank()) { throw new IllegalArgumentException("no name"); }
+                template.update("update account set owner_name = ? where id = ?", name, key);
+            }
+        }"#;
+    let told = read(text).to_string();
+    assert!(told.contains("if any1(name)"), "{told}");
+    assert!(!told.contains("field_blank"), "{told}");
+}
