@@ -5,6 +5,9 @@ use serde_json::Value;
 
 const LOST_UPDATE: &str = "programs/micro/lost_update.sql";
 
+/// For what must be decided, on the slowest machine as well.
+const FOREVER: [&str; 2] = ["--timeout", "0"];
+
 fn json(text: &str) -> Value {
     serde_json::from_str(text).expect("JSON")
 }
@@ -76,7 +79,8 @@ fn a_schedule_that_somebody_changed_into_a_serial_one_shows_nothing() {
 
 #[test]
 fn answers_say_within_which_bounds_they_are_complete() {
-    let run = isolde(&["program", LOST_UPDATE, "-l", "serializable", "--json"]).exits(0);
+    let asked = ["program", LOST_UPDATE, "-l", "serializable", "--json"];
+    let run = isolde(&[&asked[..], &FOREVER].concat()).exits(0);
     let answer = json(&run.out);
     assert_eq!(answer["anomalies"].as_array().map(Vec::len), Some(0));
     assert_eq!(answer["scope"]["length"], 4);
@@ -88,7 +92,7 @@ fn what_is_found_only_beyond_the_bounds_is_not_called_safe() {
     // The write skew of SmallBank has more edges than the search looks at, and a reader that only
     // somebody outside sees.
     let smallbank = ["program", "programs/smallbank.sql", "-l", "si"];
-    let short = [&smallbank[..], &["--length", "3"]].concat();
+    let short = [&smallbank[..], &["--length", "3"], &FOREVER].concat();
     isolde(&short).exits(1).says(&[
         "No anomaly within the bounds below",
         "some run there is not serializable",
@@ -104,10 +108,12 @@ fn what_is_found_only_beyond_the_bounds_is_not_called_safe() {
         .exits(0)
         .says(&["NOT ROBUST"]);
     let skew = [LOST_UPDATE, "-l", "si", "--length", "3"];
-    isolde(&[&["program"][..], &skew].concat()).exits(0).says(&[
-        "snapshot-isolation  yes        every run is serializable",
-        "At snapshot-isolation every run is serializable",
-    ]);
+    isolde(&[&["program"][..], &skew, &FOREVER].concat())
+        .exits(0)
+        .says(&[
+            "snapshot-isolation  yes        every run is serializable",
+            "At snapshot-isolation every run is serializable",
+        ]);
 }
 
 #[test]
@@ -132,7 +138,8 @@ fn there_is_an_end_to_every_question() {
 
 #[test]
 fn robustness_is_proved_refuted_and_repaired() {
-    isolde(&["program", "robust", "programs/tpcc.sql", "-l", "si"])
+    let tpcc = ["program", "robust", "programs/tpcc.sql", "-l", "si"];
+    isolde(&[&tpcc[..], &FOREVER].concat())
         .exits(0)
         .says(&["ROBUST", "every run is serializable"]);
     isolde(&[
@@ -143,6 +150,8 @@ fn robustness_is_proved_refuted_and_repaired() {
         "si",
         "--subsets",
         "--advice",
+        "--timeout",
+        "0",
     ])
     .exits(1)
     .says(&[
@@ -153,7 +162,8 @@ fn robustness_is_proved_refuted_and_repaired() {
         "for update",
         "run everything at serializable",
     ]);
-    isolde(&["program", "robust", "programs/auction.sql", "-l", "rc"]).exits(0);
+    let auction = ["program", "robust", "programs/auction.sql", "-l", "rc"];
+    isolde(&[&auction[..], &FOREVER].concat()).exits(0);
 }
 
 #[test]
@@ -289,6 +299,8 @@ fn what_an_anomaly_can_break_is_told_and_plays_again() {
         "--consequences",
         "--out",
         &tests,
+        "--timeout",
+        "0",
     ];
     isolde(&asked).exits(1).says(&["till"]);
     std::fs::remove_dir_all(&tests).expect("removed");
@@ -300,6 +312,46 @@ fn what_an_anomaly_can_break_is_told_and_plays_again() {
     isolde(&["program", "replay", scenario, "--on", "store"])
         .exits(1)
         .says(&["manifested", "till"]);
+}
+
+/// Transactions of tests are none of the application's.
+#[test]
+fn tests_of_an_application_are_passed_over() {
+    let folder = Folder::new("program-with-tests");
+    for part in ["src/main", "src/test"] {
+        std::fs::create_dir_all(folder.path(part)).expect("a directory");
+    }
+    let class = |name: &str, sql: &str| {
+        format!(
+            "class {name} {{ JdbcTemplate jdbc; public void {name}1(int key) {{ jdbc.update(\"{sql}\", key); }} }}"
+        )
+    };
+    let write =
+        |path: &str, text: String| std::fs::write(folder.path(path), text).expect("written");
+    write(
+        "src/main/tables.sql",
+        "create table item (id int primary key, stock int not null);".to_string(),
+    );
+    write(
+        "src/main/Items.java",
+        class("take", "update item set stock = 1 where id = ?"),
+    );
+    write(
+        "src/test/ItemsTest.java",
+        class("clear", "delete from item where id = ?"),
+    );
+    let shown = isolde(&["program", "show", &folder.path("")]).exits(0);
+    let shown = shown
+        .says(&["take1("])
+        .complains(&["src/test: tests are passed over"]);
+    assert!(!shown.out.contains("clear1("), "{}", shown.out);
+    let named = [
+        &folder.path("src/test"),
+        &folder.path("src/main/tables.sql"),
+    ];
+    isolde(&["program", "show", named[0], named[1]])
+        .exits(0)
+        .says(&["clear1("]);
 }
 
 /// The answer is not pushed off the screen by what was not understood.

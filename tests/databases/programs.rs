@@ -30,6 +30,9 @@ fn what_is_advised_is_played_before_and_after() {
         "--advice",
         "--replay",
         "postgres",
+        // However slow the machine is.
+        "--timeout",
+        "0",
     ];
     let (code, out) = program(&arguments);
     assert_eq!(code, 1, "{out}");

@@ -36,7 +36,7 @@ pub use ir::{
     Action, Argument, Insert, Invariant, Label, Lock, OnConflict, Ordering, Output, Parameter,
     Part, Program, Repeat, Role, Select, Set, Shape, Statement, Step, Transaction, Variable,
 };
-pub use java::{JavaFile, read_java};
+pub use java::{JavaFile, is_mapper, read_java};
 pub use log::read_log;
 pub use paths::{Bounds, End, Guard, Path, Paths};
 pub use place::{Note, NoteKind, Place, ProgramError, shorten};

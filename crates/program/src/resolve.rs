@@ -199,11 +199,19 @@ impl<'a> Resolver<'a> {
                 right,
             } => fold_compare(*comparison, self.expr(left), self.expr(right)),
             Condition::IsNull(value) => match self.expr(value) {
-                Expr::Constant(Value::Null) => Condition::True,
-                Expr::Constant(_) => Condition::False,
-                // An object that was made is there, whatever is in it.
-                Expr::Call { name, .. } if name == OBJECT => Condition::False,
-                other => Condition::IsNull(other),
+                Expr::If {
+                    condition,
+                    then,
+                    otherwise,
+                } => match (is_null(*then), is_null(*otherwise)) {
+                    (Condition::False, Condition::True) => condition.negated(),
+                    (Condition::True, Condition::False) => *condition,
+                    (then, otherwise) => {
+                        let first = condition.clone().and(then);
+                        fold_or(vec![first, condition.negated().and(otherwise)])
+                    }
+                },
+                other => is_null(other),
             },
             Condition::In { value, members } => Condition::In {
                 value: self.expr(value),
@@ -299,6 +307,17 @@ impl<'a> Resolver<'a> {
         resolved.shape.limit = shape.limit.as_ref().map(|limit| self.expr(limit));
         resolved.shape.offset = shape.offset.as_ref().map(|offset| self.expr(offset));
         resolved
+    }
+}
+
+/// Whether a value is null, where that is known of its form.
+fn is_null(value: Expr) -> Condition {
+    match value {
+        Expr::Constant(Value::Null) => Condition::True,
+        Expr::Constant(_) => Condition::False,
+        // An object that was made is there, whatever is in it.
+        Expr::Call { name, .. } if name == OBJECT || name == WITH => Condition::False,
+        other => Condition::IsNull(other),
     }
 }
 
@@ -399,8 +418,16 @@ fn fold_field(field: &str, mut arguments: Vec<Expr>) -> Expr {
                 then,
                 otherwise,
             } => {
-                let then = fold_field(field, vec![*then]);
-                return choose(*condition, then, fold_field(field, vec![*otherwise]));
+                // What has no row is null, and nobody gets a field of that.
+                let null = Expr::Constant(Value::Null);
+                match (*then == null, *otherwise == null) {
+                    (true, _) => object = *otherwise,
+                    (_, true) => object = *then,
+                    (false, false) => {
+                        let then = fold_field(field, vec![*then]);
+                        return choose(*condition, then, fold_field(field, vec![*otherwise]));
+                    }
+                }
             }
             object => {
                 return Expr::Call {

@@ -1,7 +1,7 @@
 //! Files of any kind read into one program.
 
 use crate::ir::Program;
-use crate::java::{JavaFile, read_java};
+use crate::java::{JavaFile, annotated, is_mapper, read_java};
 use crate::log::read_log;
 use crate::place::{Note, NoteKind, Place, ProgramError};
 use crate::sql::DdlReader;
@@ -18,8 +18,8 @@ pub struct SourceFile<'a> {
     pub text: &'a str,
 }
 
-/// Reads the files of an application: `.java`, `.sql` with transactions, `.sql` with tables only,
-/// and logs (any other ending). All share the tables.
+/// Reads the files of an application: `.java`, `.xml` with mappers for these, `.sql` with transactions, `.sql` with
+/// tables only, and logs (any other ending). All share the tables.
 pub fn read_sources(files: &[SourceFile<'_>]) -> Result<Program, ProgramError> {
     let mut routines = Vec::new();
     let mut texts: Vec<String> = Vec::new();
@@ -79,6 +79,7 @@ fn read_files(files: &[SourceFile<'_>], routines: Vec<Note>) -> Result<Program, 
                 read_sql_file(file.text, file.name, known)?
             }
             (_, true) => continue,
+            _ if is(file, ".xml") => continue,
             _ => {
                 let known = (!program.schema.tables.is_empty()).then_some(&program.schema);
                 read_log(file.text, file.name, known)?
@@ -184,13 +185,26 @@ fn add_java(program: &mut Program, files: &[SourceFile<'_>]) -> Result<(), Progr
     };
     if program.schema.tables.is_empty() {
         let place = Place::new(first.name, 1, 1);
-        let advice = "Give the file with the create table statements, too.";
+        let advice = "Give the file with the create table statements, too; `pg_dump --schema-only` and \
+                      `mysqldump --no-data` write one.";
         return Err(ProgramError::new(
             &place,
             "the tables are not known",
             advice,
         ));
     }
+    let mappers = files
+        .iter()
+        .filter(|file| is(file, ".xml") && is_mapper(file.text));
+    let mappers: Vec<&str> = mappers.map(|file| file.text).collect();
+    let texts = annotated(&java, &mappers)?;
+    let files = java.iter().zip(&texts);
+    let java: Vec<JavaFile<'_>> = files
+        .map(|(file, text)| JavaFile {
+            name: file.name,
+            text,
+        })
+        .collect();
     let read = read_java(&java, &program.schema)?;
     add(program, read);
     Ok(())

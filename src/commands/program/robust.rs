@@ -99,6 +99,13 @@ fn text(
     }
     for (level, answer) in answers {
         out.push_str(&answer_text(program, level, answer));
+        let suspected = matches!(answer, Robustness::Unproved(doubt) if doubt.suspect.is_some());
+        if suspected && args.level_of.is_empty() {
+            let _ = writeln!(
+                out,
+                "  'isolde program -l {level}' searches for a run that shows it, in more ways\n"
+            );
+        }
     }
     out
 }

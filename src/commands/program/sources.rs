@@ -1,6 +1,7 @@
 //! The files of an application: found, read, and understood as one program.
 
 use crate::exit::Failure;
+use crate::output;
 use crate::program_args::SourceArgs;
 use program::{Program, SourceFile, read_sources};
 use std::path::Path;
@@ -135,10 +136,18 @@ fn read_file(path: &str, bytes_max: u64) -> Result<Text, Failure> {
     })
 }
 
-/// The sources in a directory and below it, in the order of their names; without links.
+/// Whether a directory is where Maven and Gradle have tests.
+fn is_of_tests(path: &Path) -> bool {
+    let mut names = path.components().rev().map(|part| part.as_os_str());
+    names.next().is_some_and(|name| name == "test")
+        && names.next().is_some_and(|name| name == "src")
+}
+
+/// The sources in a directory and below it, in the order of their names; without links and without tests.
 fn read_directory(path: &str, files: &mut Vec<Text>) -> Result<(), Failure> {
     let before = files.len();
     let mut waiting = vec![Path::new(path).to_path_buf()];
+    let (mut tests, mut mappers) = (Vec::new(), Vec::new());
     while let Some(directory) = waiting.pop() {
         let named = directory.display().to_string();
         let failure = |e: std::io::Error| Failure::with(&named, e);
@@ -150,16 +159,32 @@ fn read_directory(path: &str, files: &mut Vec<Text>) -> Result<(), Failure> {
             let path = entry.path();
             let ending = path.extension().and_then(|ending| ending.to_str());
             match ending.map(str::to_ascii_lowercase).as_deref() {
+                _ if kind.is_dir() && is_of_tests(&path) => tests.push(path),
                 _ if kind.is_dir() => waiting.push(path),
                 Some("java" | "sql") if kind.is_file() => {
                     files.push(read_file(&path.display().to_string(), FOUND_BYTES_MAX)?);
                 }
+                Some("xml") if kind.is_file() => mappers.push(path),
                 _ => {}
             }
             if files.len() > FILES_MAX {
                 let problem = format!("more than {FILES_MAX} files; name a smaller directory");
                 return Err(Failure::with(&named, problem));
             }
+        }
+    }
+    if let Some(first) = tests.first() {
+        let first = first.display();
+        output::note(&format!(
+            "{first}: tests are passed over; name the directory to read them"
+        ));
+    }
+    let is_java = |file: &Text| file.name.ends_with(".java");
+    if files[before..].iter().any(is_java) {
+        for path in mappers {
+            // Most files of XML are something else, and may be in any encoding.
+            let read = read_file(&path.display().to_string(), FOUND_BYTES_MAX);
+            files.extend(read.ok().filter(|file| program::is_mapper(&file.text)));
         }
     }
     match files.len() == before {

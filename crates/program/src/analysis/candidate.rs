@@ -14,6 +14,9 @@ use std::time::Instant;
 /// How many contradictions the solver may meet for one candidate.
 const CONTRADICTIONS_MAX: u32 = 10_000;
 
+/// How many where most candidates that have a witness have one at hand.
+const AT_HAND_MAX: u32 = 300;
+
 /// How many for a slice of one, which is worth it only where it is easily refuted.
 const SLICE_CONTRADICTIONS_MAX: u32 = 1000;
 
@@ -61,6 +64,19 @@ pub fn witness(program: &Program, candidate: &Candidate) -> Result<Scenario, Inf
     witness_within(program, candidate, 0, None).0
 }
 
+/// As [`witness`], undecided where it takes more than a little work.
+pub(crate) fn witness_at_hand(
+    program: &Program,
+    candidate: &Candidate,
+) -> Result<Scenario, Infeasible> {
+    check(program, candidate).map_err(Infeasible::Malformed)?;
+    let effort = Effort {
+        contradictions: AT_HAND_MAX,
+        until: None,
+    };
+    witness_by(program, candidate, 0, effort).0
+}
+
 /// As [`witness`], for a candidate known to be one; with other values where there is a choice, and
 /// not longer than until then. Says which bounds
 /// of the constraints were met as well.
@@ -70,11 +86,20 @@ pub(super) fn witness_within(
     variation: u32,
     until: Option<Instant>,
 ) -> (Result<Scenario, Infeasible>, Caps) {
-    let encoder = Encoder::new(program, candidate, variation);
     let effort = Effort {
         contradictions: CONTRADICTIONS_MAX,
         until,
     };
+    witness_by(program, candidate, variation, effort)
+}
+
+fn witness_by(
+    program: &Program,
+    candidate: &Candidate,
+    variation: u32,
+    effort: Effort,
+) -> (Result<Scenario, Infeasible>, Caps) {
+    let encoder = Encoder::new(program, candidate, variation);
     let answer = match solve(&encoder.constraints, effort) {
         Outcome::Satisfied(values) => Ok(scenario_of(program, candidate, &encoder, &values)),
         Outcome::Unsatisfied => Err(Infeasible::Contradiction),

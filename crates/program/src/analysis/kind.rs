@@ -6,8 +6,9 @@ use super::routes::Routes;
 use crate::access::Reach;
 use crate::expr::Expr;
 use crate::ir::{Action, Part, Program, Statement};
+use crate::paths::Path;
 use crate::scenario::EdgeKind;
-use crate::schema::TableId;
+use crate::schema::{Schema, TableId};
 use std::fmt;
 
 /// What people call an anomaly.
@@ -181,7 +182,10 @@ impl Names<'_> {
         };
         let key = |part: &Part| -> Option<Vec<Expr>> {
             match part.reach(&self.program.schema) {
-                Reach::Key(bound) => Some(bound.iter().map(|b| b.value.clone()).collect()),
+                Reach::Key(bound) => {
+                    let value = |value| looked_up_by(&self.program.schema, &choice.path, value);
+                    Some(bound.iter().map(|b| value(b.value)).collect())
+                }
                 _ => None,
             }
         };
@@ -217,4 +221,27 @@ impl Names<'_> {
         let reach = part.map(|part| part.reach(&self.program.schema));
         matches!(reach, Some(Reach::Predicate))
     }
+}
+
+/// The value by which a row was looked up, where an expression is that column of the row.
+fn looked_up_by(schema: &Schema, path: &Path, value: &Expr) -> Expr {
+    let found = || {
+        let Expr::Field {
+            statement, output, ..
+        } = value
+        else {
+            return None;
+        };
+        let statement = path.statements.get(statement.0 as usize)?;
+        let Expr::Column { part, column } = &statement.outputs.get(*output as usize)?.value else {
+            return None;
+        };
+        let part = statement.parts.iter().find(|one| one.id == *part)?;
+        let Reach::Key(bound) = part.reach(schema) else {
+            return None;
+        };
+        let bound = bound.into_iter().find(|bound| bound.column == *column)?;
+        Some(bound.value.clone())
+    };
+    found().unwrap_or_else(|| value.clone())
 }

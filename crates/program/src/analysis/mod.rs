@@ -22,6 +22,7 @@ mod slice;
 mod smt;
 mod solver;
 
+pub(crate) use candidate::witness_at_hand;
 pub use candidate::{Candidate, Infeasible, Run, constraints_of, witness};
 pub use conflict::{Conflict, Node as StatementNode, conflicts};
 pub use consequence::{Consequence, Consequences, all_consequences, consequences};

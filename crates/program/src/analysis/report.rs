@@ -23,6 +23,11 @@ pub trait Watch {
 
     /// After each cycle, each candidate of it, where they are wanted.
     fn candidate(&mut self, _candidate: &Candidate, _answer: &Result<Scenario, Infeasible>) {}
+
+    /// Asked after each cycle: whether enough was seen. What is not tried then is counted.
+    fn is_satisfied(&self) -> bool {
+        false
+    }
 }
 
 /// Watches nothing.

@@ -97,7 +97,7 @@ impl<'a> Search<'a> {
             single,
             &executed,
             &mut |cycle: &Cycle| {
-                if found.counts.untried > 0 {
+                if found.counts.untried > 0 || watch.is_satisfied() {
                     found.counts.untried += 1;
                     return match found.counts.untried < self.options.untried_max {
                         true => ControlFlow::Continue(()),
@@ -151,10 +151,17 @@ impl<'a> Search<'a> {
             for (at, decided) in receiver {
                 waiting.insert(at, decided);
                 while let Some(decided) = waiting.remove(&first) {
-                    self.keep(&all[first], decided, found, watch);
+                    match watch.is_satisfied() {
+                        true => found.counts.untried += 1,
+                        false => self.keep(&all[first], decided, found, watch),
+                    }
                     first += 1;
                 }
+                if watch.is_satisfied() {
+                    next.store(all.len(), Ordering::Relaxed);
+                }
             }
+            found.counts.untried += all.len() - first;
         });
     }
 

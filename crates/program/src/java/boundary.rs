@@ -1,6 +1,7 @@
 //! Where a transaction of Java begins and ends: what shows that the statements of a method are one, and
 //! what is noted where nothing does. JDBC commits each statement by itself unless told otherwise.
 
+use super::declared::declares_sql;
 use super::index::{Index, parameters};
 use super::template::is_whole_statement;
 use super::tree::Node;
@@ -43,9 +44,10 @@ fn annotations(node: &Node) -> &str {
     node.of_kind("modifiers").next().map_or("", Node::text)
 }
 
-fn is_annotated(node: &Node) -> bool {
+pub(super) fn is_annotated(node: &Node) -> bool {
     let known = [
-        "@Transactional",
+        // Of Spring and of JDBI.
+        "@Transaction",
         "@TransactionAttribute",
         "@Stateless",
         "@UnitOfWork",
@@ -134,4 +136,71 @@ pub(super) fn unread<'a>(index: &Index<'a>, all: &[&'a Node], met: &[String]) ->
                 .to_string(),
         kind: NoteKind::Boundary,
     })
+}
+
+/// The notes on objects that get to the database by a library that is not followed, one for each type: an interface
+/// that the library implements, or the library's own.
+pub(super) fn libraries<'a>(index: &Index<'a>) -> Vec<Note> {
+    let mut found: Vec<(String, &'a Node)> = Vec::new();
+    for (at, class) in index.classes.iter().enumerate() {
+        let calls = class.methods.iter().flat_map(|method| method.all());
+        for call in calls.filter(|node| node.kind == "method_invocation") {
+            let object = call.child("object").map_or("", Node::text);
+            let object = object.strip_prefix("this.").unwrap_or(object);
+            let Some(field) = class.fields.get(object) else {
+                continue;
+            };
+            let head = field.ty.split('<').next().unwrap_or(field.ty);
+            let count = call.child("arguments").map_or(0, |all| all.children.len());
+            let known = found.iter().any(|(name, _)| name == head);
+            if !known && is_opaque(index, at, head, call.name(), count) {
+                found.push((head.to_string(), call));
+            }
+        }
+    }
+    let note = |(name, call): (String, &Node)| Note {
+        place: call.place(),
+        text: shorten(call.text(), 60),
+        assumed: format!(
+            "calls of {name} get to the database by a library that is not followed: left out"
+        ),
+        advice: "Record the SQL that it sends, and give the log instead of the sources."
+            .to_string(),
+        kind: NoteKind::LeftOut,
+    };
+    found.into_iter().map(note).collect()
+}
+
+/// Whether a call of an object of that type does something to the database that is not in the sources.
+fn is_opaque(index: &Index<'_>, from: usize, java: &str, method: &str, arguments: usize) -> bool {
+    let libraries = [
+        "EntityManager",
+        "SqlSession",
+        "SqlSessionTemplate",
+        "SessionFactory",
+        "HibernateTemplate",
+        "DSLContext",
+    ];
+    if libraries.contains(&java) {
+        return true;
+    }
+    let ends = |name: &str| {
+        ["Repository", "Dao", "DAO"]
+            .iter()
+            .any(|end| name.ends_with(end))
+    };
+    let Some(class) = index.class(java) else {
+        return ends(java);
+    };
+    let declared = &index.classes[class];
+    let above = declared.interfaces.iter().any(|one| ends(one));
+    let marked = annotations(declared.node).contains("@Mapper");
+    let made = declared.node.kind == "interface_declaration" && !index.is_extended(class);
+    if class == from || !made || !(above || marked || ends(java) || java.ends_with("Mapper")) {
+        return false;
+    }
+    match index.method(class, method, arguments) {
+        Some((_, found)) => found.child("body").is_none() && !declares_sql(found),
+        None => true,
+    }
 }

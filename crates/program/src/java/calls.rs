@@ -1,9 +1,11 @@
 //! Method calls: those of JDBC and of values by what they stand for, those of the sources by
 //! following them.
 
-use super::env::{Env, Val, carries_nothing, type_of};
+use super::entries::is_marked;
+use super::env::{Env, Slot, Val, carries_nothing, type_of};
 use super::index::parameters;
 use super::lambda::CALLS_MAX;
+use super::methods::is_accessor;
 use super::receivers::Meant;
 use super::spread::{fits, gathered, is_spread, parameter_name, parameter_type};
 use super::template::is_template;
@@ -101,6 +103,10 @@ impl<'a> Translator<'a> {
     /// A call on what an object stands for.
     fn call_on(&mut self, node: &'a Node, object: &'a Node, receiver: Val, used: bool) -> Val {
         let name = node.name();
+        let plain = matches!(receiver, Val::Expr(_) | Val::Object(_)) && !is_accessor(name);
+        if plain && let Some(val) = self.entity_call(node, object, &receiver) {
+            return val;
+        }
         match receiver {
             Val::Connection => self.connection_call(node, name),
             Val::Prepared(id) => self.prepared_call(node, id, name, used),
@@ -269,23 +275,51 @@ impl<'a> Translator<'a> {
         method: &'a Node,
         arguments: Vec<Val>,
     ) -> Val {
-        let label = self.label();
-        if self.frames.len() >= CALLS_MAX {
-            let advice = "Calls are followed 12 deep.";
-            self.left_out(node, "the call is left out", advice);
-            return Val::Expr(self.unknown(Vec::new()));
-        }
-        let Some(body) = method.child("body") else {
-            return self.lost(node, arguments, true);
-        };
-        let java = method.child("type").map_or("", Node::text);
-        let result = self.variable(&format!("{}()", method.name()), type_of(java));
         let this = match self.index.ancestry(self.this_class()).contains(&class) {
             true => self.this_class(),
             false => class,
         };
-        let inner = self.callee_env(this == self.this_class());
-        let outer = std::mem::replace(&mut self.env, inner);
+        let same = this == self.this_class();
+        let own = self.callee_env(same);
+        // A transaction of its own, where it is not called in one.
+        let begins = !self.marked && !self.opened && !same && is_marked(self.index, class, method);
+        if begins {
+            self.emit(Step::Commit);
+            self.marked = true;
+        }
+        let (val, fields) = self.follow_in(node, (class, this), method, arguments, own);
+        if begins {
+            self.marked = false;
+            self.emit(Step::Commit);
+        }
+        if same {
+            self.env.slots.extend(fields);
+        }
+        val
+    }
+
+    /// Follows a method of a class, on an object of another one or the same, whose fields are given; what it
+    /// returns, and the fields after it.
+    pub fn follow_in(
+        &mut self,
+        node: &'a Node,
+        (class, this): (usize, usize),
+        method: &'a Node,
+        arguments: Vec<Val>,
+        own: Env,
+    ) -> (Val, Vec<(String, Slot)>) {
+        let label = self.label();
+        if self.frames.len() >= CALLS_MAX {
+            let advice = "Calls are followed 12 deep.";
+            self.left_out(node, "the call is left out", advice);
+            return (Val::Expr(self.unknown(Vec::new())), Vec::new());
+        }
+        let Some(body) = method.child("body") else {
+            return (self.declared(node, class, method, &arguments), Vec::new());
+        };
+        let java = method.child("type").map_or("", Node::text);
+        let result = self.variable(&format!("{}()", method.name()), type_of(java));
+        let outer = std::mem::replace(&mut self.env, own);
         let loops = std::mem::take(&mut self.loops);
         let arguments = gathered(method, arguments);
         for (parameter, argument) in parameters(method).into_iter().zip(arguments) {
@@ -306,23 +340,18 @@ impl<'a> Translator<'a> {
         self.loops = loops;
         let inner = std::mem::replace(&mut self.env, outer);
         self.env.samples.extend(inner.samples);
-        for (name, slot) in inner.slots {
-            if name.starts_with("this.") && this == self.this_class() {
-                self.env.slots.insert(name, slot);
-            }
-        }
+        let fields = inner.slots.into_iter();
+        let fields = fields.filter(|(name, _)| name.starts_with("this."));
         // A body that always throws never comes back.
         let aborts = always_aborts(&steps);
         self.emit(Step::Block { label, body: steps });
         self.ended = aborts;
-        match frame.and_then(|frame| frame.returned) {
-            Some(val) => val,
-            None => Val::Nothing,
-        }
+        let returned = frame.and_then(|frame| frame.returned);
+        (returned.unwrap_or(Val::Nothing), fields.collect())
     }
 
     /// The fields of the object are seen by the method that is called.
-    fn callee_env(&self, same_object: bool) -> Env {
+    pub fn callee_env(&self, same_object: bool) -> Env {
         let mut inner = Env {
             samples: self.env.samples.clone(),
             ..Env::default()
@@ -349,7 +378,7 @@ impl<'a> Translator<'a> {
             "Connection" => Val::Connection,
             _ => argument,
         };
-        let slot = super::env::Slot {
+        let slot = Slot {
             val: argument.clone(),
             variable: None,
             ty: type_of(java),
@@ -388,10 +417,13 @@ impl<'a> Translator<'a> {
                 | "Short",
                 "valueOf" | "parseInt" | "parseLong" | "parseDouble" | "parseFloat" | "toString",
             ) if data.len() == 1 => Val::Expr(data.into_iter().next().unwrap_or(Expr::text(""))),
-            ("Math", _) if name != "random" => Val::Expr(Expr::Call {
-                name: name.to_ascii_lowercase(),
-                arguments: data,
-            }),
+            ("Math", _) if name != "random" => {
+                let call = Expr::Call {
+                    name: name.to_ascii_lowercase(),
+                    arguments: data.clone(),
+                };
+                Val::Expr(self.unless_unknown(call, data))
+            }
             // A text for people, or the time.
             ("String", "format") | ("System", _) => Val::Expr(self.unknown(data)),
             _ => self.any_value(node, data, used),
@@ -444,7 +476,7 @@ impl<'a> Translator<'a> {
                     Val::Expr(Expr::Parameter(id))
                 }
             };
-            let slot = super::env::Slot {
+            let slot = Slot {
                 val,
                 variable: None,
                 ty,
@@ -456,7 +488,7 @@ impl<'a> Translator<'a> {
 }
 
 /// Methods with SQL are followed, and others where that is cheap.
-fn worth_following(method: &Node) -> bool {
+pub(super) fn worth_following(method: &Node) -> bool {
     let body = method.child("body");
     let loops = |node: &&Node| node.kind.ends_with("for_statement") || node.kind.contains("while");
     match body {

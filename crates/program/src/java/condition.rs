@@ -105,7 +105,7 @@ impl<'a> Translator<'a> {
             let value = self.value(node);
             return self.is_true(value);
         };
-        if right.text() == "0"
+        if let Some(comparison) = of_order(comparison, right.text())
             && let Some((one, two)) = self.compared_to(left)
         {
             return Condition::compare(comparison, one, two);
@@ -170,6 +170,19 @@ fn comparison(operator: &str) -> Option<Comparison> {
         "<=" => Some(Comparison::LessOrEqual),
         ">" => Some(Comparison::Greater),
         ">=" => Some(Comparison::GreaterOrEqual),
+        _ => None,
+    }
+}
+
+/// What a comparison of `a.compareTo(b)`, which is -1, 0 or 1, with such a number says of a and b.
+fn of_order(comparison: Comparison, number: &str) -> Option<Comparison> {
+    use Comparison as C;
+    match (number, comparison) {
+        ("0", _) => Some(comparison),
+        ("1", C::Less | C::NotEqual) => Some(C::LessOrEqual),
+        ("-1", C::Greater | C::NotEqual) => Some(C::GreaterOrEqual),
+        ("1", C::Equal | C::GreaterOrEqual) => Some(C::Greater),
+        ("-1", C::Equal | C::LessOrEqual) => Some(C::Less),
         _ => None,
     }
 }

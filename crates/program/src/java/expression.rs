@@ -167,12 +167,10 @@ impl<'a> Translator<'a> {
             .or_else(|| self.index.only_assigned(class, name))?;
         let prepares = ["prepareStatement", "prepareCall", "createStatement"];
         let direct = made.kind == "method_invocation" && prepares.contains(&made.name());
-        let here = self.frames.last().is_some_and(|frame| {
-            let methods = self.index.classes[frame.class].methods.iter();
-            let mut own = methods.flat_map(|method| method.all());
-            own.any(|one| std::ptr::eq(one, made))
-        });
-        if !direct || here {
+        // Where it is first used, it is null before.
+        let text = self.index.classes[class].node.text();
+        let first_used = text.contains(&format!("{name} == null"));
+        if !direct || first_used {
             return None;
         }
         let val = self.value(made);
@@ -260,11 +258,7 @@ impl<'a> Translator<'a> {
                         let variable = self.object_field(object, field.text());
                         self.emit(Step::Let { variable, value });
                     }
-                    Val::Expr(before) => {
-                        let arguments = vec![before, Expr::text(field.text()), value];
-                        let name = WITH.to_string();
-                        self.store(object, Val::Expr(Expr::Call { name, arguments }));
-                    }
+                    Val::Expr(before) => self.store_field(object, before, field.text(), value),
                     _ => {}
                 }
             }
@@ -290,6 +284,13 @@ impl<'a> Translator<'a> {
             }
             _ => {}
         }
+    }
+
+    /// Puts a value into a field of an object that is somewhere.
+    pub fn store_field(&mut self, object: &'a Node, before: Expr, field: &str, value: Expr) {
+        let arguments = vec![before, Expr::text(field), value];
+        let name = WITH.to_string();
+        self.store(object, Val::Expr(Expr::Call { name, arguments }));
     }
 
     fn assign_field(&mut self, name: &str, val: Val) {
@@ -351,7 +352,28 @@ impl<'a> Translator<'a> {
             "%" => Operator::Remainder,
             _ => return Val::Expr(self.unknown(vec![left, right])),
         };
-        Val::Expr(Expr::arithmetic(operator, left, right))
+        match operator {
+            Operator::Multiply | Operator::Divide | Operator::Remainder => {
+                let whole = Expr::arithmetic(operator, left.clone(), right.clone());
+                Val::Expr(self.unless_unknown(whole, vec![left, right]))
+            }
+            _ => Val::Expr(Expr::arithmetic(operator, left, right)),
+        }
+    }
+
+    /// A value computed from others: any value, where one of these is.
+    pub fn unless_unknown(&mut self, value: Expr, from: Vec<Expr>) -> Expr {
+        if !from.iter().any(|one| matches!(one, Expr::Unknown { .. })) {
+            return value;
+        }
+        let mut reads = Vec::new();
+        for one in from {
+            match one {
+                Expr::Unknown { reads: inner, .. } => reads.extend(inner),
+                other => reads.push(other),
+            }
+        }
+        self.unknown(reads)
     }
 
     /// Chains of `+` lean to the left and are followed without recursion.

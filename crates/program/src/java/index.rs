@@ -1,5 +1,6 @@
 //! The classes of all files: their methods, fields and constants.
 
+use super::declared::declares_sql;
 use super::spread::fits;
 use super::tree::Node;
 use crate::expr::Value;
@@ -134,13 +135,13 @@ impl<'a> Index<'a> {
         all.filter(|method| fits(method, arguments)).collect()
     }
 
-    /// The methods with a body of that name and number of parameters, with their classes.
+    /// The methods with a body, or a statement for it, of that name and number of parameters, with their classes.
     pub fn with_bodies(&self, name: &str, arguments: usize) -> Vec<(usize, &'a Node)> {
         let found = self.by_name.get(name).map_or(&[][..], Vec::as_slice);
         let able = found
             .iter()
             .copied()
-            .filter(|(_, method)| fits(method, arguments) && method.child("body").is_some());
+            .filter(|(_, method)| fits(method, arguments) && is_runnable(method));
         able.collect()
     }
 
@@ -180,6 +181,24 @@ impl<'a> Index<'a> {
         let first = found.find(|(_, field)| field.constant && is_upper(name))?;
         let others = found.any(|(_, field)| field.constant);
         (!others).then_some(first)
+    }
+
+    /// The names of the fields that objects of a class have.
+    pub fn field_names(&self, class: usize) -> Vec<&'a str> {
+        let mut found: Vec<&'a str> = Vec::new();
+        for at in self.ancestry(class) {
+            let class = &self.classes[at];
+            let fields = class.fields.keys().copied();
+            match class.node.kind {
+                "record_declaration" => {
+                    found.extend(parameters(class.node).iter().map(|one| one.name()))
+                }
+                _ => found.extend(fields),
+            }
+        }
+        found.sort_unstable();
+        found.dedup();
+        found
     }
 
     /// The texts of a constant array.
@@ -453,6 +472,11 @@ fn interfaces(node: &Node) -> Vec<&str> {
 
 fn is_upper(name: &str) -> bool {
     !name.chars().any(char::is_lowercase)
+}
+
+/// Whether something is known of what a method does.
+fn is_runnable(method: &Node) -> bool {
+    method.child("body").is_some() || declares_sql(method)
 }
 
 /// The parameters of a method.

@@ -444,7 +444,7 @@ impl<'a> Translator<'a> {
     }
 
     /// The keys that an insert generates are its outputs.
-    fn add_keys(&self, statement: &mut Statement) {
+    pub fn add_keys(&self, statement: &mut Statement) {
         let Some(part) = statement.parts.last() else {
             return;
         };

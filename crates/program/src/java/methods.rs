@@ -1,7 +1,7 @@
 //! Methods of values: lists, objects, texts and numbers.
 
 use super::condition::truth;
-use super::env::Val;
+use super::env::{Val, type_of};
 use super::translate::Translator;
 use super::tree::Node;
 use crate::expr::{Comparison, Condition, Expr, Operator};
@@ -139,13 +139,7 @@ impl<'a> Translator<'a> {
                 Val::Expr(truth(none))
             }
             ("add" | "subtract" | "multiply" | "divide", [other]) if used => {
-                let operator = match name {
-                    "add" => Operator::Add,
-                    "subtract" => Operator::Subtract,
-                    "multiply" => Operator::Multiply,
-                    _ => Operator::Divide,
-                };
-                Val::Expr(Expr::arithmetic(operator, value, other.clone()))
+                Val::Expr(Expr::arithmetic(operator(name), value, other.clone()))
             }
             (
                 "toString" | "intValue" | "longValue" | "doubleValue" | "floatValue" | "trim"
@@ -161,15 +155,28 @@ impl<'a> Translator<'a> {
                 Val::Nothing
             }
             _ if arguments.contains(&Val::Connection) => self.foreign(node, name, arguments, used),
+            (_, [new]) if !used && is_setter(name) => {
+                self.store_field(object, value, &getter_field(name), new.clone());
+                Val::Nothing
+            }
             (_, []) if used && is_getter(self, object, name) => Val::Expr(Expr::Call {
                 name: format!("{FIELD}{}", getter_field(name)),
                 arguments: vec![value],
             }),
             _ => {
                 let reads = std::iter::once(value).chain(data).collect();
-                self.any_value(node, reads, used)
+                self.unfollowed(node, object, reads, used)
             }
         }
+    }
+
+    /// A method that is not followed; what is called for what it does to the object leaves any value.
+    fn unfollowed(&mut self, node: &Node, object: &'a Node, reads: Vec<Expr>, used: bool) -> Val {
+        let val = self.any_value(node, reads, used);
+        if !used && object.kind == "identifier" {
+            self.store(object, val.clone());
+        }
+        val
     }
 
     fn joined(&mut self, value: Expr, more: Val) -> Val {
@@ -189,8 +196,23 @@ impl<'a> Translator<'a> {
     }
 }
 
+/// The operator that a method of numbers is.
+fn operator(name: &str) -> Operator {
+    match name {
+        "add" => Operator::Add,
+        "subtract" => Operator::Subtract,
+        "multiply" => Operator::Multiply,
+        _ => Operator::Divide,
+    }
+}
+
 /// Whether a method gives a part of an object, the same one each time.
 fn is_getter<'a>(translator: &Translator<'a>, object: &'a Node, name: &str) -> bool {
+    // `name.isBlank()` of a text is no part of it.
+    let java = translator.java_type(object);
+    if java.is_some_and(|java| type_of(java) != Type::Other) {
+        return false;
+    }
     if let Some(class) = translator.class_of(object) {
         let declared = translator.index.classes[class].node;
         let component = |one: &&Node| one.name() == name;
@@ -203,9 +225,23 @@ fn is_getter<'a>(translator: &Translator<'a>, object: &'a Node, name: &str) -> b
     named && !name.starts_with("getAnd") && !name.starts_with("getNext")
 }
 
-/// The field that a getter gives.
+/// Whether a method gives or sets a part of an object, by its name.
+pub(super) fn is_accessor(name: &str) -> bool {
+    let rest = |prefix: &str| name.strip_prefix(prefix);
+    let rest = rest("get").or_else(|| rest("is")).or_else(|| rest("set"));
+    rest.is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_uppercase()))
+}
+
+/// Whether a method sets a part of an object.
+fn is_setter(name: &str) -> bool {
+    let rest = name.strip_prefix("set");
+    rest.is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_uppercase()))
+}
+
+/// The field that a getter gives, or a setter sets.
 fn getter_field(name: &str) -> String {
     let rest = name.strip_prefix("get").or_else(|| name.strip_prefix("is"));
+    let rest = rest.or_else(|| name.strip_prefix("set"));
     let rest = rest.filter(|rest| rest.starts_with(|c: char| c.is_ascii_uppercase()));
     let rest = rest.unwrap_or(name);
     let mut characters = rest.chars();

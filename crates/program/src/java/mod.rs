@@ -11,6 +11,9 @@ mod branch;
 mod calls;
 mod commits;
 mod condition;
+mod declared;
+mod entities;
+mod entries;
 mod enums;
 mod env;
 mod expression;
@@ -18,6 +21,7 @@ mod index;
 mod jdbc;
 mod lambda;
 mod loops;
+mod mappers;
 mod methods;
 mod objects;
 mod optional;
@@ -35,8 +39,12 @@ mod tried;
 use crate::ir::{Program, Step, Transaction};
 use crate::place::{Note, NoteKind, Place, ProgramError};
 use crate::schema::Schema;
+pub(crate) use mappers::annotated;
+pub use mappers::is_mapper;
+
+use entries::is_entry;
 use index::{Index, parameters};
-use spread::fits;
+use spread::parameter_name;
 use translate::{Frame, Translator, executes};
 use tree::Node;
 
@@ -113,6 +121,7 @@ pub fn read_java(files: &[JavaFile<'_>], schema: &Schema) -> Result<Program, Pro
         program.transactions.extend(read.pieces);
     }
     program.notes.extend(boundary::note(&alone));
+    program.notes.extend(boundary::libraries(&index));
     let reading: Vec<&Node> = match entries
         .iter()
         .any(|(at, _, _)| index.extends(*at, "Procedure"))
@@ -134,7 +143,9 @@ pub fn read_java(files: &[JavaFile<'_>], schema: &Schema) -> Result<Program, Pro
         }
         let file = files.first().map_or("", |file| file.name);
         let advice = "Looked for run(Connection, …) of classes that extend Procedure, and for \
-                      public methods that execute SQL through JDBC.";
+                      public methods that execute SQL through JDBC, Spring's templates, or statements of \
+                      MyBatis, JDBI and Spring Data. What a library makes of objects (JPA, Hibernate) is not \
+                      followed: record the SQL that it sends, and give the log.";
         return Err(ProgramError::new(
             &Place::new(file, 1, 1),
             "no transaction found",
@@ -204,51 +215,6 @@ fn transactions<'a>(index: &Index<'a>) -> Vec<(usize, &'a Node, String)> {
     found
 }
 
-/// A public method that executes SQL and that no other method calls.
-fn is_entry(index: &Index<'_>, class: usize, method: &Node) -> bool {
-    let modifiers = method.of_kind("modifiers").next().map_or("", Node::text);
-    let hidden = modifiers.contains("private") || modifiers.contains("protected");
-    if hidden || method.name() == "main" || method.child("body").is_none() {
-        return false;
-    }
-    reaches_sql(index, class, method, 0) && !is_called(index, method)
-}
-
-fn is_called(index: &Index<'_>, wanted: &Node) -> bool {
-    let methods = index.classes.iter().flat_map(|class| &class.methods);
-    let mut others =
-        methods.filter(|method| !std::ptr::eq(**method, wanted) && method.name() != "main");
-    others.any(|method| calls(method, wanted))
-}
-
-/// Whether a method calls one of that name and number of parameters.
-fn calls(method: &Node, wanted: &Node) -> bool {
-    let is_call = |node: &&Node| {
-        let arguments = node.child("arguments").map_or(0, |all| all.children.len());
-        node.kind == "method_invocation" && node.name() == wanted.name() && fits(wanted, arguments)
-    };
-    method.all().iter().any(is_call)
-}
-
-fn reaches_sql(index: &Index<'_>, class: usize, method: &Node, depth: usize) -> bool {
-    if executes(method) {
-        return true;
-    }
-    if depth > 3 {
-        return false;
-    }
-    // Its own class first: most calls stay there.
-    let own = index.classes[class]
-        .methods
-        .iter()
-        .map(|method| (class, method));
-    let all = index.classes.iter().enumerate();
-    let foreign = all.flat_map(|(at, class)| class.methods.iter().map(move |method| (at, method)));
-    own.chain(foreign)
-        .filter(|(_, other)| !std::ptr::eq(**other, method) && calls(method, other))
-        .any(|(at, other)| reaches_sql(index, at, other, depth + 1))
-}
-
 /// The transactions that the pieces of a method are: the first has its name.
 fn numbered(
     transaction: &Transaction,
@@ -290,6 +256,21 @@ struct Read {
     met: Vec<String>,
 }
 
+/// Follows the method of a transaction: its body, or the statement that it has for one.
+fn follow<'a>(translator: &mut Translator<'a>, class: usize, method: &'a Node) {
+    match method.child("body") {
+        Some(body) => {
+            translator.block(&body.children, None);
+        }
+        None => {
+            let names = parameters(method).into_iter().map(parameter_name);
+            let slots = names.filter_map(|name| translator.env.slots.get(name));
+            let given: Vec<env::Val> = slots.map(|slot| slot.val.clone()).collect();
+            translator.declared(method, class, method, &given);
+        }
+    }
+}
+
 fn transaction<'a>(
     index: &'a Index<'a>,
     schema: &'a Schema,
@@ -300,6 +281,7 @@ fn transaction<'a>(
     let mut translator = Translator::new(index, schema);
     translator.level = boundary::level(index, class, method);
     translator.opened = boundary::is_marked(index, class, method);
+    translator.marked = entries::is_marked(index, class, method);
     let mut transaction = Transaction::new(name, method.place());
     let result = translator.variable("result", crate::schema::Type::Other);
     let label = translator.label();
@@ -317,8 +299,7 @@ fn transaction<'a>(
         result,
     });
     transaction.parameters = translator.transaction_parameters(method);
-    let body: &'a [Node] = method.child("body").map_or(&[], |body| &body.children);
-    translator.block(body, None);
+    follow(&mut translator, class, method);
     let steps = std::mem::take(&mut translator.out);
     let (pieces, inside) = commits::cut(vec![Step::Block { label, body: steps }]);
     if inside {

@@ -30,7 +30,10 @@ impl<'a> Translator<'a> {
                 let names = parameters(declared).into_iter().map(Node::name);
                 names.map(str::to_string).collect()
             }
-            _ => kept_fields(constructor?)?,
+            _ => match kept_fields(constructor?) {
+                Some(fields) => fields,
+                None => return self.constructed(node, class, constructor?),
+            },
         };
         if fields.len() != arguments.len() || arguments.is_empty() {
             return None;
@@ -44,6 +47,57 @@ impl<'a> Translator<'a> {
         }
         Some(Val::Object(object))
     }
+
+    /// The object that a constructor makes, by following it.
+    fn constructed(&mut self, node: &'a Node, class: usize, constructor: &'a Node) -> Option<Val> {
+        if !only_assigns(constructor) {
+            return None;
+        }
+        let arguments = self.arguments(node);
+        let own = self.callee_env(false);
+        let (_, mut fields) = self.follow_in(node, (class, class), constructor, arguments, own);
+        fields.sort_by(|(one, _), (other, _)| one.cmp(other));
+        let object = self.add_object();
+        for (key, slot) in fields {
+            let value = self.expr_of(slot.val);
+            let variable = self.object_field(object, key.trim_start_matches("this."));
+            self.emit(Step::Let { variable, value });
+        }
+        Some(Val::Object(object))
+    }
+
+    /// `this(…)` in a constructor: the other one of as many parameters.
+    pub fn other_constructor(&mut self, node: &'a Node) {
+        let class = self.class();
+        let own = node
+            .children
+            .first()
+            .is_some_and(|first| first.kind == "this");
+        let count = node.child("arguments").map_or(0, |all| all.children.len());
+        let body = self.index.classes[class].node.child("body");
+        let all = body.into_iter();
+        let mut all = all.flat_map(|body| body.of_kind("constructor_declaration"));
+        let other = all.find(|one| parameters(one).len() == count);
+        if let (true, Some(other)) = (own, other) {
+            let arguments = self.arguments(node);
+            self.follow(node, class, other, arguments);
+        }
+    }
+}
+
+/// Whether a constructor does nothing but assign fields, or have another one do it.
+fn only_assigns(constructor: &Node) -> bool {
+    let body = constructor.child("body");
+    body.is_some_and(|body| {
+        body.children.iter().all(|statement| match statement.kind {
+            "explicit_constructor_invocation" => true,
+            "expression_statement" => {
+                let mut parts = statement.children.iter();
+                parts.all(|part| part.kind == "assignment_expression")
+            }
+            _ => false,
+        })
+    })
 }
 
 /// The field that each parameter is kept in, where a constructor does nothing else.

@@ -1,5 +1,6 @@
 //! Which method of the sources a call means, and whether it gets to the database.
 
+use super::declared::declares_sql;
 use super::translate::{Translator, executes};
 use super::tree::Node;
 
@@ -93,7 +94,9 @@ impl<'a> Translator<'a> {
     pub fn meant(&mut self, object: &'a Node, name: &str, arguments: usize) -> Meant<'a> {
         let mut candidates: Vec<(usize, &'a Node)> = match self.class_of(object) {
             Some(class) => match self.index.method(class, name, arguments) {
-                Some((at, method)) if method.child("body").is_some() => vec![(at, method)],
+                Some((at, method)) if method.child("body").is_some() || declares_sql(method) => {
+                    vec![(at, method)]
+                }
                 _ => self.index.overriding(class, name, arguments),
             },
             // Declared elsewhere: a class that is not given cannot have a method of ours.

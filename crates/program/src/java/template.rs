@@ -59,9 +59,13 @@ impl<'a> Translator<'a> {
         if node.name() == "queryForObject" && !self.handles_absence() {
             self.needs_row(node, id);
         }
-        Some(match writes {
-            true => Val::Expr(Expr::RowCount(id)),
-            false => self.first_row(id, outputs),
+        let mapped = arguments.iter().find_map(mapped_class);
+        Some(match (writes, mapped) {
+            (true, _) => Val::Expr(Expr::RowCount(id)),
+            (false, Some(class)) if node.name() == "queryForObject" => {
+                self.row_of_type(node, id, class)
+            }
+            (false, _) => self.first_row(id, outputs),
         })
     }
 
@@ -90,7 +94,7 @@ impl<'a> Translator<'a> {
     }
 
     /// Aborts where a statement found nothing, as what asks for exactly one row throws.
-    fn needs_row(&mut self, node: &Node, statement: StatementId) {
+    pub fn needs_row(&mut self, node: &Node, statement: StatementId) {
         let row = Row::Nth(0);
         let place = node.place();
         let abort = Step::Abort {
@@ -118,7 +122,7 @@ impl<'a> Translator<'a> {
     }
 
     /// What a template gives of a result: its value, or an object that a mapper made.
-    fn first_row(&mut self, statement: StatementId, outputs: usize) -> Val {
+    pub fn first_row(&mut self, statement: StatementId, outputs: usize) -> Val {
         let field = |output| Expr::Field {
             statement,
             row: Row::Nth(0),
@@ -393,6 +397,16 @@ impl<'a> Translator<'a> {
             _ => false,
         })
     }
+}
+
+/// The class whose fields are the columns of their names, of a mapper that is of the library.
+fn mapped_class(mapper: &Node) -> Option<&str> {
+    let known = ["BeanPropertyRowMapper", "DataClassRowMapper"];
+    let text = mapper.text();
+    known.iter().find(|name| text.contains(**name))?;
+    let all = mapper.all();
+    let class = all.iter().find(|one| one.kind == "class_literal")?;
+    class.children.first().map(Node::text)
 }
 
 /// A constant of `java.sql.Types`, which says how a value is sent.

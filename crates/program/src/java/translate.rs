@@ -5,6 +5,7 @@
 //! comes after the `if` is followed once for each branch.
 
 use super::branch::sorted;
+use super::declared::declares_sql;
 use super::env::{Env, ObjectId, PreparedId, Slot, Val, is_sql, type_of};
 use super::index::Index;
 use super::lambda::Lambda;
@@ -105,6 +106,8 @@ pub(super) struct Translator<'a> {
     pub ended: bool,
     /// Whether something shows where the transaction begins or ends.
     pub opened: bool,
+    /// Whether what is followed is in a transaction by an annotation.
+    pub marked: bool,
     /// The texts of SQL that were met.
     pub met: Vec<String>,
 }
@@ -136,6 +139,7 @@ impl<'a> Translator<'a> {
             depth: 0,
             ended: false,
             opened: false,
+            marked: false,
             met: Vec::new(),
         }
     }
@@ -333,6 +337,7 @@ impl<'a> Translator<'a> {
                     };
                 }
             }
+            "explicit_constructor_invocation" => self.other_constructor(node),
             "if_statement" => return self.branch(node, chain),
             "while_statement" | "do_statement" | "for_statement" => self.looped(node),
             "enhanced_for_statement" => self.each(node),
@@ -437,6 +442,9 @@ impl<'a> Translator<'a> {
 /// Whether SQL may be executed inside.
 pub(super) fn executes(node: &Node) -> bool {
     let text = node.text();
+    if declares_sql(node) {
+        return true;
+    }
     let calls = [
         ".execute",
         "execute(",

@@ -36,6 +36,16 @@ impl Node {
         &self.source.text[self.from..self.to]
     }
 
+    /// The text of the whole file.
+    pub fn source_text(&self) -> &str {
+        &self.source.text
+    }
+
+    /// Where it starts in the file.
+    pub fn start(&self) -> usize {
+        self.from
+    }
+
     pub fn place(&self) -> Place {
         Place {
             file: self.source.name.clone(),

@@ -5,7 +5,7 @@
 //! refused, must not meet in a row.
 
 use super::{Counterexample, Level, SplitInstance};
-use crate::analysis::{Candidate, Infeasible, Run, witness};
+use crate::analysis::{Candidate, Infeasible, Run, witness, witness_at_hand};
 use crate::execute::{How, Judgement, judge, play};
 use crate::ir::{Action, Lock, Program, Statement};
 use crate::paths::Path;
@@ -15,20 +15,38 @@ use std::sync::Arc;
 /// The most combinations of paths that are tried for one counterexample.
 const COMBINATIONS_MAX: usize = 4;
 
+/// How hard to try.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Effort {
+    /// One combination of paths, and what is soon found.
+    Little,
+    /// Several combinations, as long as it takes.
+    All,
+}
+
 /// Arguments and rows for a counterexample whose instances may follow any of the paths given, each
 /// with the same accesses. The paths that were found replace those of the counterexample.
 pub(super) fn confirm(
     program: &Program,
     found: &mut Counterexample,
     alike: &[Vec<Arc<Path>>],
+    effort: Effort,
 ) -> Result<Scenario, Infeasible> {
     let mut worst = Infeasible::Contradiction;
-    for combination in combinations(alike) {
+    let all = combinations(alike).into_iter();
+    let most = match effort {
+        Effort::Little => 1,
+        Effort::All => COMBINATIONS_MAX,
+    };
+    for combination in all.take(most) {
         let mut tried = found.clone();
         for (instance, path) in tried.instances.iter_mut().zip(combination) {
             instance.path = path;
         }
-        let found_scenario = witness(program, &candidate(&tried));
+        let found_scenario = match effort {
+            Effort::Little => witness_at_hand(program, &candidate(&tried)),
+            Effort::All => witness(program, &candidate(&tried)),
+        };
         match found_scenario.map(|scenario| with_views(scenario, &tried)) {
             Ok(scenario) if shows(program, &scenario) => {
                 *found = tried;

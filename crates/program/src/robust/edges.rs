@@ -26,6 +26,7 @@ use crate::access::ColumnSet;
 use crate::ir::Lock;
 use crate::scenario::EdgeKind;
 use crate::schema::ColumnId;
+use rustc_hash::FxHashMap;
 
 /// What is known about rows of different keys and tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,7 +89,10 @@ impl Graph<'_> {
 
     fn between(&self, from: usize, to: usize, found: &mut Vec<Dependency>) {
         let (left, right) = (&self.units[from], &self.units[to]);
-        let apart = Same::new(&[left, right]);
+        let mut apart = Same::new(&[left, right]);
+        apart.close();
+        // Most accesses meet by the same values.
+        let mut closed: FxHashMap<Vec<(usize, usize)>, Option<Same<'_>>> = FxHashMap::default();
         for (source, a) in left.accesses.iter().enumerate() {
             for (target, b) in right.accesses.iter().enumerate() {
                 if a.table != b.table || !(a.is_write() || b.is_write()) {
@@ -99,13 +103,16 @@ impl Graph<'_> {
                         continue;
                     }
                     for equal in self.meetings(kind, a, b, &columns) {
-                        let mut same = apart.clone();
-                        for (one, two) in &equal {
-                            same.join((0, *one), (1, *two));
-                        }
-                        if !same.close() {
+                        let same = closed.entry(equal.clone()).or_insert_with(|| {
+                            let mut same = apart.clone();
+                            for (one, two) in &equal {
+                                same.join((0, *one), (1, *two));
+                            }
+                            same.close().then_some(same)
+                        });
+                        let Some(same) = same else {
                             continue;
-                        }
+                        };
                         let edge = Dependency {
                             from,
                             to,
@@ -121,7 +128,7 @@ impl Graph<'_> {
                             misses: false,
                             absent: Vec::new(),
                         };
-                        found.push(self.timed(edge, &same));
+                        found.push(self.timed(edge, same));
                     }
                 }
             }

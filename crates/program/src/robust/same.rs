@@ -6,8 +6,9 @@
 //! one class are a contradiction.
 //! Cost: a few dozen terms, so the rules are tried until nothing changes.
 
-use super::unit::{Access, Unit};
+use super::unit::{Access, Derived, Unit};
 use crate::expr::Expr;
+use std::rc::Rc;
 
 /// Classes of equal values.
 #[derive(Clone, Debug)]
@@ -15,7 +16,12 @@ pub(super) struct Same<'a> {
     units: Vec<&'a Unit>,
     starts: Vec<usize>,
     parents: Vec<usize>,
+    /// The values of one column of one table, by twos.
+    pairs: Rc<Vec<Twins<'a>>>,
 }
+
+/// Two values of one column, each with the slot of its unit.
+type Twins<'a> = ((usize, &'a Derived), (usize, &'a Derived));
 
 impl<'a> Same<'a> {
     /// Nothing is equal but the constants.
@@ -30,6 +36,7 @@ impl<'a> Same<'a> {
             units: units.to_vec(),
             starts,
             parents: (0..count).collect(),
+            pairs: Rc::new(twins(units)),
         };
         let mut constants: Vec<(&Expr, (usize, usize))> = Vec::new();
         for (slot, unit) in units.iter().enumerate() {
@@ -83,28 +90,15 @@ impl<'a> Same<'a> {
     }
 
     fn conclude(&mut self) -> bool {
-        let units = self.units.clone();
         let mut changed = false;
-        for (slot, unit) in units.iter().enumerate() {
-            for (next, other) in units.iter().enumerate().skip(slot) {
-                for one in &unit.derived {
-                    for two in &other.derived {
-                        if one.table != two.table || one.column != two.column {
-                            continue;
-                        }
-                        let pairs = one.key.iter().zip(&two.key);
-                        let equal =
-                            |(a, b): (&usize, &usize)| self.class(slot, *a) == self.class(next, *b);
-                        if pairs.clone().all(equal) {
-                            changed |= self.join((slot, one.term), (next, two.term));
-                        } else if one.unique
-                            && self.class(slot, one.term) == self.class(next, two.term)
-                        {
-                            for (a, b) in pairs {
-                                changed |= self.join((slot, *a), (next, *b));
-                            }
-                        }
-                    }
+        for ((slot, one), (next, two)) in self.pairs.clone().iter() {
+            let pairs = one.key.iter().zip(&two.key);
+            let equal = |(a, b): (&usize, &usize)| self.class(*slot, *a) == self.class(*next, *b);
+            if pairs.clone().all(equal) {
+                changed |= self.join((*slot, one.term), (*next, two.term));
+            } else if one.unique && self.class(*slot, one.term) == self.class(*next, two.term) {
+                for (a, b) in pairs {
+                    changed |= self.join((*slot, *a), (*next, *b));
                 }
             }
         }
@@ -123,4 +117,20 @@ impl<'a> Same<'a> {
                 .zip(right)
                 .all(|(a, b)| a.0 == b.0 && self.class(one.0, a.1) == self.class(two.0, b.1))
     }
+}
+
+fn twins<'a>(units: &[&'a Unit]) -> Vec<Twins<'a>> {
+    let all = units.iter().enumerate();
+    let all: Vec<(usize, &'a Derived)> = all
+        .flat_map(|(slot, unit)| unit.derived.iter().map(move |one| (slot, one)))
+        .collect();
+    let mut found = Vec::new();
+    for (at, (slot, one)) in all.iter().enumerate() {
+        for (next, two) in &all[at + 1..] {
+            if one.table == two.table && one.column == two.column {
+                found.push(((*slot, *one), (*next, *two)));
+            }
+        }
+    }
+    found
 }

@@ -17,6 +17,7 @@ use super::same::Same;
 use super::unit::{Access, Unit};
 use crate::schema::ColumnId;
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 
 /// The most tests of equalities for all cycles together.
 const TESTS_MAX: usize = 12_000;
@@ -38,8 +39,8 @@ pub(super) struct Ways<'a> {
 }
 
 impl Ways<'_> {
-    /// Cycles, of each three transactions one, then of each the next.
-    pub fn some(&self, most: usize) -> Vec<Cycle> {
+    /// Cycles, of each three transactions one, then of each the next; as many as are wanted.
+    pub fn some(&self, most: usize, each: &mut dyn FnMut(&Cycle) -> ControlFlow<()>) {
         let used = self.search.used();
         let steps = Steps::new(self.units.len(), &used, self.search.edges);
         let mut between: BTreeMap<(usize, usize), Vec<usize>> = BTreeMap::new();
@@ -63,9 +64,14 @@ impl Ways<'_> {
             let given = way.tests;
             let cycle = way.back();
             left -= given - way.tests;
-            found.extend(cycle.filter(|cycle| !found.contains(cycle)));
+            let Some(cycle) = cycle.filter(|cycle| !found.contains(cycle)) else {
+                continue;
+            };
+            if each(&cycle).is_break() {
+                return;
+            }
+            found.push(cycle);
         }
-        found
     }
 }
 

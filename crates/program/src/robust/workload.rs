@@ -1,6 +1,6 @@
 //! A program made ready: its paths, and from them the answer for any part of it at any levels.
 
-use super::confirm::confirm;
+use super::confirm::{Effort, confirm};
 use super::counters::numbered;
 use super::cycles::{Cycle, CycleKind, Search};
 use super::edges::{Dependency, Graph, Relations};
@@ -17,6 +17,7 @@ use crate::ir::{Program, Step};
 use crate::paths::{End, Path};
 use crate::place::NoteKind;
 use crate::scenario::{Edge, EdgeKind, Event, Point, Turn};
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 /// The most cycles for which arguments and rows are looked for.
@@ -325,7 +326,7 @@ impl<'a> Workload<'a> {
                 .iter()
                 .map(|at| units[*at].alike.clone())
                 .collect();
-            match confirm(self.program, &mut found, &alike) {
+            match confirm(self.program, &mut found, &alike, Effort::All) {
                 Ok(scenario) => found.scenario = Some(scenario),
                 Err(Infeasible::Contradiction) => {
                     return Robustness::Unproved(Box::new(Doubt {
@@ -350,23 +351,43 @@ impl<'a> Workload<'a> {
         levels: &[Option<Level>],
     ) -> Robustness {
         let first = self.of_cycle(&cycle, search.edges, units, levels);
-        let all = match self.options.confirm {
-            true => Ways { search, units }.some(CYCLES_MAX),
-            false => Vec::new(),
-        };
-        let tried = all.len();
-        for cycle in all {
-            let mut found = self.of_cycle(&cycle, search.edges, units, levels);
+        let attempt = |cycle: &Cycle, effort: Effort| {
+            let mut found = self.of_cycle(cycle, search.edges, units, levels);
             let from = |at: &usize| search.edges[*at].from;
             let mut alike: Vec<_> = cycle
                 .iter()
                 .map(|at| units[from(at)].alike.clone())
                 .collect();
-            alike.rotate_left(self.turn(&cycle, search.edges));
-            if let Ok(scenario) = confirm(self.program, &mut found, &alike) {
-                found.scenario = Some(scenario);
-                return Robustness::NotRobust(Box::new(found));
+            alike.rotate_left(self.turn(cycle, search.edges));
+            let several = alike.iter().any(|paths| paths.len() > 1);
+            match confirm(self.program, &mut found, &alike, effort) {
+                Ok(scenario) => found.scenario = Some(scenario),
+                Err(problem) => return Err(several || problem != Infeasible::Contradiction),
             }
+            Ok(found)
+        };
+        // What happens is mostly found soon, and what does not is refuted slowly: each cycle is tried for a little
+        // while before any is tried for long.
+        let (mut tried, mut confirmed) = (0, None);
+        let mut open: Vec<Cycle> = Vec::new();
+        if self.options.confirm {
+            Ways { search, units }.some(CYCLES_MAX, &mut |cycle| {
+                tried += 1;
+                match attempt(cycle, Effort::Little) {
+                    Ok(found) => {
+                        confirmed = Some(found);
+                        return ControlFlow::Break(());
+                    }
+                    Err(true) => open.push(cycle.clone()),
+                    Err(false) => {}
+                }
+                ControlFlow::Continue(())
+            });
+        }
+        let mut rest = open.iter();
+        let others = || rest.find_map(|cycle| attempt(cycle, Effort::All).ok());
+        if let Some(found) = confirmed.or_else(others) {
+            return Robustness::NotRobust(Box::new(found));
         }
         let reason = match tried {
             0 => "a cycle of dependencies was found, which may be impossible".to_string(),

@@ -123,7 +123,7 @@ fn numbers_that_are_objects_are_compared() {
                 s.setInt(1, owner);
                 ResultSet r = s.executeQuery();
                 BigDecimal coins = r.next() ? r.getBigDecimal(1) : BigDecimal.ZERO;
-                if (amount.signum() <= 0 || coins.compareTo(amount) < 0) {
+                if (amount.signum() < 1 || coins.compareTo(amount) == -1) {
                     throw new IllegalStateException();
                 }
                 PreparedStatement u = c.prepareStatement("update wallet set coins = ? where owner = ?");

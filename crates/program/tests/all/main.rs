@@ -8,6 +8,7 @@ mod installed;
 mod invariants;
 mod java;
 mod java_commits;
+mod java_declared;
 mod java_helpers;
 mod java_replay;
 mod java_styles;

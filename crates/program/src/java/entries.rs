@@ -1,0 +1,90 @@
+//! Which methods are transactions, where the sources have no procedures of a frame.
+//!
+//! A method that is marked (`@Transactional`) is one, unless whoever calls it is marked as well: then it belongs to the
+//! transaction of its caller. Of the others, those are that get to the database by themselves or through methods that are
+//! not marked, and that no other method calls. Methods of a class that talks to a terminal call others one after the
+//! other, as somebody types: these are no callers, and are transactions only where they execute SQL themselves.
+
+use super::boundary::is_annotated;
+use super::declared::declares_sql;
+use super::index::Index;
+use super::spread::fits;
+use super::translate::executes;
+use super::tree::Node;
+
+/// Whether SQL is executed is looked for this many calls deep.
+const DEPTH_MAX: usize = 3;
+
+/// Whether a method is a transaction.
+pub(super) fn is_entry(index: &Index<'_>, class: usize, method: &Node) -> bool {
+    let modifiers = method.of_kind("modifiers").next().map_or("", Node::text);
+    let hidden = modifiers.contains("private") || modifiers.contains("protected");
+    let runs = method.child("body").is_some() || declares_sql(method);
+    if hidden || method.name() == "main" || !runs {
+        return false;
+    }
+    if is_interactive(index, class) && !executes(method) {
+        return false;
+    }
+    let callers = callers(index, method);
+    let free = match is_marked(index, class, method) {
+        true => callers.is_empty() || callers.iter().any(|(at, one)| !is_marked(index, *at, one)),
+        false => callers.is_empty(),
+    };
+    free && reaches_sql(index, class, method, 0)
+}
+
+/// Whether a method runs in a transaction of its own where it is not called in one.
+pub(super) fn is_marked(index: &Index<'_>, class: usize, method: &Node) -> bool {
+    is_annotated(method) || is_annotated(index.classes[class].node)
+}
+
+/// Whether a class reads what somebody types.
+fn is_interactive(index: &Index<'_>, class: usize) -> bool {
+    let text = index.classes[class].node.text();
+    text.contains("System.in") || text.contains("JOptionPane")
+}
+
+/// The methods that call one of that name and number of parameters, with their classes.
+fn callers<'a>(index: &Index<'a>, wanted: &Node) -> Vec<(usize, &'a Node)> {
+    let mut found = Vec::new();
+    for (at, class) in index.classes.iter().enumerate() {
+        if is_interactive(index, at) {
+            continue;
+        }
+        let methods = class.methods.iter().copied();
+        let others = methods.filter(|one| !std::ptr::eq(*one, wanted) && one.name() != "main");
+        found.extend(others.filter(|one| calls(one, wanted)).map(|one| (at, one)));
+    }
+    found
+}
+
+/// Whether a method calls one of that name and number of parameters.
+fn calls(method: &Node, wanted: &Node) -> bool {
+    let is_call = |node: &&Node| {
+        let arguments = node.child("arguments").map_or(0, |all| all.children.len());
+        node.kind == "method_invocation" && node.name() == wanted.name() && fits(wanted, arguments)
+    };
+    method.all().iter().any(is_call)
+}
+
+fn reaches_sql(index: &Index<'_>, class: usize, method: &Node, depth: usize) -> bool {
+    if executes(method) {
+        return true;
+    }
+    if depth > DEPTH_MAX {
+        return false;
+    }
+    // Its own class first: most calls stay there.
+    let own = index.classes[class]
+        .methods
+        .iter()
+        .map(|method| (class, method));
+    let all = index.classes.iter().enumerate();
+    let foreign = all.flat_map(|(at, class)| class.methods.iter().map(move |method| (at, method)));
+    let marked = is_marked(index, class, method);
+    own.chain(foreign)
+        .filter(|(_, other)| !std::ptr::eq(**other, method) && calls(method, other))
+        .filter(|(at, other)| marked || !is_marked(index, *at, other))
+        .any(|(at, other)| reaches_sql(index, at, other, depth + 1))
+}
