@@ -39,12 +39,21 @@ pub(super) fn add(observed: &mut Observed<'_>, appends: Option<Appends>) {
     observed.read_anomalies.extend(found.anomalies);
 }
 
-/// What the lists alone show of version orders if these transactions committed, and what does not
-/// fit.
-pub(super) fn shown(observed: &Observed<'_>, taken: &Taken) -> (Vec<KnownOrder>, Vec<ReadAnomaly>) {
+/// What is known of version orders where reads may be dirty, if these transactions committed, and
+/// what does not fit. Of a key whose lists contradict each other, nothing follows from what they lack.
+pub(super) fn of_dirty_reads(
+    observed: &Observed<'_>,
+    taken: &Taken,
+) -> (Vec<KnownOrder>, Vec<ReadAnomaly>) {
     let appends = Appends::of(observed);
     let mut search = Search::new(observed, taken, &appends);
-    search.read_all();
+    let (longest, mut last) = search.read_all();
+    let is_contradiction = |found: &&ReadAnomaly| found.kind == AnomalyKind::IncompatibleOrder;
+    for found in search.found.anomalies.iter().filter(is_contradiction) {
+        let key = observed.history.op(found.ops[0]).key;
+        last[key.index()] = None;
+    }
+    search.add_unseen(&longest, &last);
     (search.found.known, search.found.anomalies)
 }
 

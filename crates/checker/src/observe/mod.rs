@@ -261,8 +261,8 @@ impl<'h> Observed<'h> {
     }
 
     /// What counts where reads of aborted data are legal: nothing forces an indeterminate
-    /// transaction to have committed, and nothing follows from what a list lacks. None if that
-    /// makes no difference.
+    /// transaction to have committed, and lists may contradict each other. None if that makes no
+    /// difference.
     pub fn of_dirty_reads(&self) -> Option<Observed<'h>> {
         if self.known.is_empty() && self.read_anomalies.is_empty() || self.undecidable.is_some() {
             return None;
@@ -271,7 +271,12 @@ impl<'h> Observed<'h> {
         let taken: Taken = statuses
             .map(|&status| status == Status::Committed)
             .collect();
-        let (mut known, read_anomalies) = list_order::shown(self, &taken);
+        let is_contradiction = |found: &ReadAnomaly| found.kind == AnomalyKind::IncompatibleOrder;
+        let takes_no_more = self.taken.count() == taken.count();
+        if takes_no_more && !self.read_anomalies.iter().any(is_contradiction) {
+            return None;
+        }
+        let (mut known, read_anomalies) = list_order::of_dirty_reads(self, &taken);
         let counts = |known: &&KnownOrder| {
             known.after != KnownOrder::LISTED
                 && taken[known.from.index()]

@@ -3,7 +3,7 @@
 use super::facts::Facts;
 use super::single::taken_txn_of;
 use super::{Refusal, require};
-use crate::{History, OpId, OpKind, Status, TxnId, ValueCode};
+use crate::{History, KeyId, OpId, OpKind, Status, TxnId, ValueCode};
 
 /// The elements of a list read.
 fn list_of(history: &History, read: OpId) -> Option<&[ValueCode]> {
@@ -104,4 +104,24 @@ pub(super) fn incompatible_order(
         history.op_text(second)
     );
     Ok(())
+}
+
+/// Whether the lists that committed transactions read of a key are beginnings of one another.
+pub(super) fn agree(history: &History, key: KeyId) -> bool {
+    let committed = |txn: &TxnId| history.status(*txn) == Status::Committed;
+    let ops = history.txn_ids().filter(committed);
+    let ops = ops.flat_map(|txn| history.txn_ops(txn));
+    let reads = ops.filter(|(_, op)| {
+        op.kind == OpKind::ReadList && op.key == key && op.value != ValueCode::UNKNOWN
+    });
+    let mut longest: &[ValueCode] = &[];
+    for (_, op) in reads {
+        let list = history.list(op.value);
+        if list.starts_with(longest) {
+            longest = list;
+        } else if !longest.starts_with(list) {
+            return false;
+        }
+    }
+    true
 }
