@@ -68,6 +68,13 @@ pub struct ReadAnomaly {
     pub ops: Vec<OpId>,
 }
 
+impl ReadAnomaly {
+    /// Whether it is two lists that contradict each other.
+    pub fn is_contradiction(&self) -> bool {
+        self.kind == AnomalyKind::IncompatibleOrder && self.ops.len() == 2
+    }
+}
+
 /// A read whose value was written more than once, with the transactions that may have written the
 /// version it returned, in order of their numbers.
 #[derive(Clone, Debug)]
@@ -271,9 +278,9 @@ impl<'h> Observed<'h> {
         let taken: Taken = statuses
             .map(|&status| status == Status::Committed)
             .collect();
-        let is_contradiction = |found: &ReadAnomaly| found.kind == AnomalyKind::IncompatibleOrder;
         let takes_no_more = self.taken.count() == taken.count();
-        if takes_no_more && !self.read_anomalies.iter().any(is_contradiction) {
+        let mut found = self.read_anomalies.iter();
+        if takes_no_more && !found.any(ReadAnomaly::is_contradiction) {
             return None;
         }
         let (mut known, read_anomalies) = list_order::of_dirty_reads(self, &taken);

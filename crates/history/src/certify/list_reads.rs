@@ -1,7 +1,7 @@
 //! A commit order against what list reads show of the order of appends.
 //!
-//! The elements of a list stand in the order of their transactions, and an element that nobody saw
-//! comes after all that somebody saw. From read-committed up, all lists of a key are beginnings of
+//! The elements of a list stand in the order of their transactions and, of one transaction, of its
+//! operations, and an element that nobody saw comes after all that somebody saw. From read-committed up, all lists of a key are beginnings of
 //! one list, which shows nothing but what transactions of the order appended, each element once.
 //! At read-uncommitted, lists may contradict each other as long as no order does; where those that
 //! committed transactions read of a key do not, what these lack comes after what they show.
@@ -15,6 +15,8 @@ struct Append {
     key: KeyId,
     element: ValueCode,
     txn: TxnId,
+    /// What the transaction appended to the key right before.
+    before: Option<ValueCode>,
 }
 
 /// Lists of a key, none the beginning of another.
@@ -58,7 +60,8 @@ fn check_unseen(
             continue;
         };
         let mut shown = list.iter().rev();
-        let last = shown.find_map(|&element| author(appends, key, element));
+        let last = shown.find_map(|&element| append_of(appends, key, element));
+        let last = last.map(|append| append.txn);
         let start = appends.partition_point(|append| append.key < key);
         let of_key = appends[start..].iter();
         let of_key = of_key.take_while(|append| append.key == key);
@@ -70,10 +73,10 @@ fn check_unseen(
     Ok(())
 }
 
-/// The transaction of the order that appended an element.
-fn author(appends: &[Append], key: KeyId, element: ValueCode) -> Option<TxnId> {
+/// The append of an element by a transaction of the order.
+fn append_of(appends: &[Append], key: KeyId, element: ValueCode) -> Option<&Append> {
     let found = appends.binary_search_by_key(&(key, element), |a| (a.key, a.element));
-    found.ok().map(|index| appends[index].txn)
+    found.ok().map(|index| &appends[index])
 }
 
 /// Goes through a list.
@@ -88,9 +91,9 @@ fn check_list(
     let mut last: Option<TxnId> = None;
     let mut seen = HashSet::new();
     for &element in list {
-        let author = author(appends, key, element);
+        let append = append_of(appends, key, element);
         require!(
-            author.is_some() || !is_strict,
+            append.is_some() || !is_strict,
             "a list {} shows an element that no transaction in the order appended",
             history.key_name(key)
         );
@@ -100,9 +103,19 @@ fn check_list(
             history.key_name(key),
             history.value(element)
         );
-        if let Some(author) = author {
-            check_pair(history, order, key, last, author)?;
-            last = Some(author);
+        if let Some(append) = append {
+            let is_skipped = |before: &ValueCode| is_strict && !seen.contains(before);
+            if let Some(before) = append.before.filter(is_skipped) {
+                return Err(Refusal::new(format!(
+                    "a list {} shows {} of {}, but not before it {}, which that had appended first",
+                    history.key_name(key),
+                    history.value(element),
+                    name(history, append.txn),
+                    history.value(before)
+                )));
+            }
+            check_pair(history, order, key, last, append.txn)?;
+            last = Some(append.txn);
         }
     }
     Ok(())
@@ -166,7 +179,9 @@ fn lists<'h>(
 /// The appends to keys that were read, of the transactions taken, sorted by key and element.
 fn appends(history: &History, order: &Order<'_>, read: &Lists<'_>) -> Result<Vec<Append>, Refusal> {
     let mut appends = Vec::new();
+    let mut own = BTreeMap::new();
     for &txn in order.txns {
+        own.clear();
         for (_, op) in history.txn_ops(txn) {
             if op.kind.is_write() && read.contains_key(&op.key) {
                 require!(
@@ -176,7 +191,13 @@ fn appends(history: &History, order: &Order<'_>, read: &Lists<'_>) -> Result<Vec
                     history.key_name(op.key)
                 );
                 let (key, element) = (op.key, op.value);
-                appends.push(Append { key, element, txn });
+                let before = own.insert(key, element);
+                appends.push(Append {
+                    key,
+                    element,
+                    txn,
+                    before,
+                });
             }
         }
     }

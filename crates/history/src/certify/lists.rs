@@ -106,6 +106,35 @@ pub(super) fn incompatible_order(
     Ok(())
 }
 
+/// A list shows an append of a transaction, but not before it one that the transaction did first.
+pub(super) fn skipped_append(
+    facts: &Facts<'_>,
+    takes: &dyn Fn(TxnId) -> bool,
+    before: OpId,
+    append: OpId,
+    read: OpId,
+) -> Result<(), Refusal> {
+    let history = facts.history;
+    let list = taken_list(facts, takes, read)?;
+    let writer = taken_txn_of(facts, takes, append)?;
+    let key = history.op(read).key;
+    let elements = [
+        facts.require_write(writer, before, key)?,
+        facts.require_write(writer, append, key)?,
+    ];
+    let have_one_append = elements.iter().all(|&e| facts.has_one_append(key, e));
+    let shown = list.iter().position(|&element| element == elements[1]);
+    let is_skipped = shown.is_some_and(|place| !list[..place].contains(&elements[0]));
+    require!(
+        before < append && have_one_append && is_skipped,
+        "{} does not show {} without {}, which came first",
+        history.op_text(read),
+        history.op_text(append),
+        history.op_text(before)
+    );
+    Ok(())
+}
+
 /// Whether the lists that committed transactions read of a key are beginnings of one another.
 pub(super) fn agree(history: &History, key: KeyId) -> bool {
     let committed = |txn: &TxnId| history.status(*txn) == Status::Committed;

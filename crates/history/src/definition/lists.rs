@@ -1,7 +1,8 @@
 //! What the lists that were read of a key say together.
 //!
 //! Every list that a committed transaction read is a beginning of one and the same list, which
-//! committed transactions appended element by element; what no list shows was appended after. Where
+//! committed transactions appended element by element, each in the order of its operations; what no
+//! list shows was appended after. Where
 //! that cannot be so, only read-uncommitted is left, which asks no more than that what lists show of
 //! the order of versions goes in no circle and no element occurs twice. Of a key whose lists
 //! contradict each other, some were dirty reads of what never came to be, so there nothing follows
@@ -16,7 +17,7 @@ pub(super) struct Lists<'h> {
     lists: Vec<&'h [ValueCode]>,
     /// Those that transactions read which committed for certain.
     certain: Vec<&'h [ValueCode]>,
-    /// What each transaction taken appended to the key.
+    /// What each transaction taken appended to the key, in program order.
     appended: Vec<Vec<ValueCode>>,
 }
 
@@ -44,12 +45,23 @@ impl Lists<'_> {
     }
 
     /// Whether the lists cannot be explained: two contradict each other, or one shows an element
-    /// that no committed transaction appended.
+    /// that no committed transaction appended, or that its transaction appended after one that does
+    /// not stand before it.
     pub(super) fn are_impossible(&self) -> bool {
         let stranger = |list: &&[ValueCode]| list.iter().any(|&e| self.author(e).is_none());
         self.repeat_an_element()
             || contradict_each_other(&self.lists)
             || self.lists.iter().any(stranger)
+            || self.lists.iter().any(|list| self.skips_an_append(list))
+    }
+
+    fn skips_an_append(&self, list: &[ValueCode]) -> bool {
+        let place = |element| list.iter().position(|&shown| shown == element);
+        let mut pairs = self.appended.iter().flat_map(|own| own.windows(2));
+        pairs.any(|pair| match place(pair[1]) {
+            Some(second) => place(pair[0]).is_none_or(|first| first > second),
+            None => false,
+        })
     }
 
     /// The number, in the relations, of the transaction that appended an element.

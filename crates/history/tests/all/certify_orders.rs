@@ -236,6 +236,16 @@ fn list_reads_bind_the_order_even_at_read_uncommitted() {
 }
 
 #[test]
+fn a_list_that_skips_an_append_proves_no_order() {
+    let text = "a(x,1) a(x,2) ; l(x,[2])";
+    let reason = |level| reason(text, level, &[0, 1], &[]);
+    assert_eq!(reason(Level::ReadUncommitted), "accepted");
+    for level in [Level::ReadCommitted, Level::StrictSerializable] {
+        assert!(reason(level).contains("which that had appended first"));
+    }
+}
+
+#[test]
 fn kinds_without_certificates_are_refused() {
     let reason = reason("add(x,1) ; w(x,1)", Level::Causal, &[0, 1], &[]);
     assert!(reason.contains("different datatypes"), "{reason}");

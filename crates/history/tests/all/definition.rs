@@ -236,6 +236,9 @@ fn lists_that_no_store_returns_leave_read_uncommitted_at_most() {
         ("a(x,1) ; a(x,2) ; l(x,[1 3 2])", true),
         ("a(x,1) ; abort a(x,3) ; a(x,2) ; l(x,[1 3 2])", true),
         ("a(x,1) ; l(x,[1 1])", false),
+        ("a(x,1) a(x,2) ; l(x,[2])", true),
+        ("a(x,1) a(x,2) a(x,3) ; l(x,[1 3])", true),
+        ("a(x,1) a(x,2) ; a(x,3) ; l(x,[2 1 3])", true),
         ("a(x,1) a(x,3) ; a(x,2) ; l(x,[1 2 3])", false),
     ];
     for (text, is_left) in lists {
