@@ -17,7 +17,7 @@ use crate::progress::Progress;
 use crate::report::{self, Report};
 use checker::{BankOptions, Checked};
 use history::format::{Loaded, bank};
-use history::{History, Initial, Level, OpKind, Verdict};
+use history::{History, Initial, Level, Op, OpId, OpKind, Status, TxnId, ValueCode, Verdict};
 use std::collections::HashSet;
 use std::process::ExitCode;
 
@@ -246,28 +246,11 @@ fn judge_bank(args: &ElleCliArgs, file: &str) -> Result<Option<bool>, Failure> {
     Ok(Some(valid))
 }
 
-/// Elle does not look at reads of registers that nobody wrote: they say nothing to it. They are
-/// made reads of unknown result, and named.
+/// Elle does not look at reads of registers that nobody wrote: they say nothing to it, unless they
+/// contradict what the same transaction did. They are made reads of unknown result, and named.
 fn forget_thin_air(file: &str, loaded: Loaded) -> Result<Loaded, Failure> {
     let history = &loaded.history;
-    let ops = history.ops();
-    let written: HashSet<_> = (0..ops.len())
-        .filter(|&op| ops.kinds[op] == OpKind::Write)
-        .map(|op| (ops.keys[op], ops.values[op]))
-        .collect();
-    let is_thin_air = |op: &history::Op| {
-        op.kind == OpKind::Read
-            && op.value != history::ValueCode::NIL
-            && op.value != history::ValueCode::UNKNOWN
-            && !written.contains(&(op.key, op.value))
-    };
-    let found: Vec<history::OpId> = history
-        .txn_ids()
-        .filter(|&txn| history.status(txn) == history::Status::Committed)
-        .flat_map(|txn| history.txn_ops(txn))
-        .filter(|(_, op)| is_thin_air(op))
-        .map(|(id, _)| id)
-        .collect();
+    let found = thin_air(history);
     let Some(&first) = found.first() else {
         return Ok(loaded);
     };
@@ -277,37 +260,70 @@ fn forget_thin_air(file: &str, loaded: Loaded) -> Result<Loaded, Failure> {
          at these, `isolde check` does",
         history.op_text(first)
     ));
-    let rebuilt = without(history, is_thin_air).map_err(|error| Failure::with(file, error))?;
+    let rebuilt = without(history, &found).map_err(|error| Failure::with(file, error))?;
     Ok(Loaded {
         history: rebuilt,
         ..loaded
     })
 }
 
+/// The reads of committed transactions that returned what nobody wrote, where nothing that the
+/// transaction did to the key right before or after contradicts it. In ascending order.
+fn thin_air(history: &History) -> Vec<OpId> {
+    let ops = history.ops();
+    let written: HashSet<_> = (0..ops.len())
+        .filter(|&op| ops.kinds[op] == OpKind::Write)
+        .map(|op| (ops.keys[op], ops.values[op]))
+        .collect();
+    let is_thin_air = |op: &Op| {
+        op.kind == OpKind::Read
+            && op.value != ValueCode::NIL
+            && op.value != ValueCode::UNKNOWN
+            && !written.contains(&(op.key, op.value))
+    };
+    let mut found = Vec::new();
+    let committed = |txn: &TxnId| history.status(*txn) == Status::Committed;
+    for txn in history.txn_ids().filter(committed) {
+        for (id, op) in history.txn_ops(txn).filter(|(_, op)| is_thin_air(op)) {
+            let of_key = || {
+                history
+                    .txn_ops(txn)
+                    .filter(|(_, other)| other.key == op.key)
+            };
+            let before = of_key().take_while(|&(other, _)| other < id).last();
+            let after = of_key().find(|&(other, _)| other > id);
+            let after = after.filter(|(_, next)| next.kind == OpKind::Read);
+            let mut near = before.into_iter().chain(after);
+            if near.all(|(_, other)| other.value == op.value) {
+                found.push(id);
+            }
+        }
+    }
+    found.sort_unstable();
+    found
+}
+
 /// The history with the results of some reads forgotten.
-fn without(
-    history: &History,
-    is_forgotten: impl Fn(&history::Op) -> bool,
-) -> Result<History, history::TooLarge> {
+fn without(history: &History, forgotten: &[OpId]) -> Result<History, history::TooLarge> {
     let mut builder = history::Builder::new();
     for session in history.sessions() {
         let id = builder.session(history.session_label(session));
-        for txn in history.session_txns(session).map(history::TxnId) {
+        for txn in history.session_txns(session).map(TxnId) {
             let row = history.txn(txn);
             let mut ops = Vec::new();
-            for (_, mut op) in history.txn_ops(txn) {
-                let is_forgotten = is_forgotten(&op);
+            for (place, mut op) in history.txn_ops(txn) {
+                let is_forgotten = forgotten.binary_search(&place).is_ok();
                 op.key = builder.key(&history.key_name(op.key));
                 op.value = match op.value {
-                    _ if is_forgotten => history::ValueCode::UNKNOWN,
-                    history::ValueCode::UNKNOWN => history::ValueCode::UNKNOWN,
+                    _ if is_forgotten => ValueCode::UNKNOWN,
+                    ValueCode::UNKNOWN => ValueCode::UNKNOWN,
                     code if op.kind.reads_list() => {
                         let elements = history.list(code).iter();
                         let codes: Vec<_> = elements
                             .map(|&e| builder.value(&history.value(e)))
                             .collect();
                         match codes.is_empty() {
-                            true => history::ValueCode::NIL,
+                            true => ValueCode::NIL,
                             false => builder.lists.push(&codes),
                         }
                     }

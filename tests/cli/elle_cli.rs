@@ -287,6 +287,17 @@ fn registers_are_judged_as_elle_does() {
         .says(&["thin-air.edn\ttrue\n"])
         .complains(&["nobody wrote", "r(:x, 3)"]);
     isolde(&["check", "-l", "serializable", &file]).exits(1);
+    // But not that a transaction overlooks what it wrote or read itself.
+    for txn in [
+        "[:w :y 1] [:r :y 3]",
+        "[:r :y nil] [:r :y 3]",
+        "[:r :y 3] [:r :y nil]",
+    ] {
+        let text = format!("{{:type :ok, :process 0, :f :txn, :value [{txn}]}}");
+        let internal = folder.file("internal.edn", text);
+        let lines = lines(&["-m", "rw-register", "-c", "read-atomic", &internal], 1);
+        assert!(lines.ends_with("\tfalse\n"), "{txn}");
+    }
     let stale = folder.file("stale.edn", text.replace("3", "nil"));
     assert!(lines(&["-m", "rw-register", &stale], 1).ends_with("\tfalse\n"));
     let weak = ["-m", "rw-register", "-c", "read-committed", &stale];

@@ -273,6 +273,10 @@ impl<'a> Engine<'a> {
         for anomaly in &mut anomalies {
             anomaly.explanation = explain::explain(self.observed, anomaly);
         }
+        // Lists show what both overwrote, if not in which order: either way one is overlooked.
+        if self.has_lists() && level.implies(Level::NonMonotonicSnapshotIsolation) {
+            anomalies.extend(self.lost_update());
+        }
         Ok((!anomalies.is_empty()).then_some(anomalies))
     }
 

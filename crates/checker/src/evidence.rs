@@ -4,7 +4,8 @@ use crate::graph::{Graph, Step};
 use crate::observe::{KnownOrder, Observed};
 use crate::order::{Forced, ForcedEdges};
 use crate::rule::Rule;
-use history::{Edge, EdgeKind, KeyId, OpId, Reason, TxnId};
+use history::{Edge, EdgeKind, KeyId, OpId, Reason, SessionId, TxnId};
+use rustc_hash::FxHashMap;
 
 /// Makes evidence for a rule.
 #[derive(Clone, Copy)]
@@ -130,11 +131,17 @@ impl Evidence<'_> {
         vec![so_edge(t2, middle.0), self.wr_edge(middle.0, t3, op.0)]
     }
 
+    /// A reader may have read from very many of a session, each of which knows what those before it
+    /// knew: so every session is gone through once.
     fn writes_follow_reads(&self, t2: u32, t3: u32) -> Vec<Edge> {
         let history = self.observed.history;
+        let mut first_readers: FxHashMap<SessionId, Option<(u32, u32)>> = FxHashMap::default();
         let through = |(op, _, middle): (OpId, KeyId, TxnId)| {
-            let start = history.session_txns(history.session_of(middle)).start;
-            let (first, read) = self.first_reader(start..middle.0 + 1, t2)?;
+            let session = history.session_of(middle);
+            let first = first_readers
+                .entry(session)
+                .or_insert_with(|| self.first_reader(history.session_txns(session), t2));
+            let (first, read) = first.filter(|&(first, _)| first <= middle.0)?;
             let mut path = vec![self.wr_edge(t2, first, read)];
             if first != middle.0 {
                 path.push(so_edge(first, middle.0));

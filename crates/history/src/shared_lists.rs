@@ -31,10 +31,16 @@ struct Longest {
     text_start: u64,
 }
 
+/// Keys below this are looked up in a table.
+const TABLE_MAX: u32 = 1 << 20;
+const NO_SLOT: u32 = u32::MAX;
+
 /// The keys whose lists were read.
 #[derive(Default, Debug)]
 pub(crate) struct SharedLists {
-    slots: HashMap<u32, u32, BuildHasherDefault<NumberHasher>>,
+    /// By key, for the small ones, its place; [`NO_SLOT`] if it has none yet.
+    table: Vec<u32>,
+    others: HashMap<u32, u32, BuildHasherDefault<NumberHasher>>,
     longest: Vec<Longest>,
 }
 
@@ -43,11 +49,20 @@ impl SharedLists {
     #[inline]
     pub fn slot(&mut self, key: u32) -> usize {
         let next = self.longest.len() as u32;
-        let slot = *self.slots.entry(key).or_insert(next);
-        if slot == next {
+        let slot = if key < TABLE_MAX {
+            let place = key as usize;
+            if place >= self.table.len() {
+                self.table.resize(place + 1, NO_SLOT);
+            }
+            &mut self.table[place]
+        } else {
+            self.others.entry(key).or_insert(NO_SLOT)
+        };
+        if *slot == NO_SLOT {
+            *slot = next;
             self.longest.push(Longest::default());
         }
-        slot as usize
+        *slot as usize
     }
 
     /// Where the text of the longest list lies; empty if it is not known.

@@ -153,7 +153,7 @@ fn shown(words: &Words<'_>, read: OpId, first: OpId, second: OpId) -> String {
     let verb = if list.contains(&pair[1]) {
         "shows"
     } else {
-        "shows only the first"
+        "shows the first and not the second"
     };
     format!(
         ", as {}'s {} {verb}",

@@ -3,13 +3,15 @@
 mod argument;
 mod certain;
 mod elements;
+mod lists;
 mod strong;
 
 pub use elements::{of_elements, of_elements_if_any};
 
 use crate::observe::{Link, Observed};
 use history::{
-    Anomaly, AnomalyKind, Edge, EdgeKind, KeyOrder, Op, OpId, Reason, TxnId, Value, ValueCode,
+    Anomaly, AnomalyKind, Edge, EdgeKind, KeyOrder, Op, OpId, OpKind, Reason, TxnId, Value,
+    ValueCode,
 };
 
 /// The explanation of an anomaly.
@@ -104,10 +106,13 @@ impl Words<'_> {
 
     /// An anomaly of single reads; the operations are in the order docs/guarantees.md gives.
     fn of_ops(&self, anomaly: &Anomaly) -> String {
-        let ops = &anomaly.ops;
+        let (ops, history) = (&anomaly.ops, self.observed.history);
         let text = |at: usize| self.op(ops[at]);
         let owner = |at: usize| self.owner(ops[at]);
         match anomaly.kind {
+            AnomalyKind::ThinAirRead if history.op(ops[0]).kind == OpKind::ReadList => {
+                lists::stranger(self, ops[0])
+            }
             AnomalyKind::ThinAirRead => {
                 format!(
                     "{} did {}, but no transaction wrote that value.",
@@ -154,7 +159,7 @@ impl Words<'_> {
             }
             AnomalyKind::DirtyUpdate
             | AnomalyKind::DuplicateElement
-            | AnomalyKind::IncompatibleOrder => self.of_lists(anomaly),
+            | AnomalyKind::IncompatibleOrder => lists::told(self, anomaly),
             AnomalyKind::LostUpdate => format!(
                 "{} did {} and then {}; {} did {} and then {}: both overwrote the same version, \
                  so one of the updates is lost.",
@@ -164,38 +169,6 @@ impl Words<'_> {
                 owner(2),
                 text(2),
                 text(3)
-            ),
-            _ => anomaly.kind.row().meaning.to_string(),
-        }
-    }
-
-    /// An anomaly of lists.
-    fn of_lists(&self, anomaly: &Anomaly) -> String {
-        let ops = &anomaly.ops;
-        let text = |at: usize| self.op(ops[at]);
-        let owner = |at: usize| self.owner(ops[at]);
-        match anomaly.kind {
-            AnomalyKind::DirtyUpdate => {
-                let writer = owner(0);
-                format!(
-                    "{} did {}, which shows {} of {writer} under later elements, but {writer} \
-                     aborted.",
-                    owner(1),
-                    text(1),
-                    text(0)
-                )
-            }
-            AnomalyKind::DuplicateElement => format!(
-                "{} did {}, which shows an element more often than it was appended.",
-                owner(0),
-                text(0)
-            ),
-            AnomalyKind::IncompatibleOrder => format!(
-                "{} did {} and {} did {}: neither list is the beginning of the other.",
-                owner(0),
-                text(0),
-                owner(1),
-                text(1)
             ),
             _ => anomaly.kind.row().meaning.to_string(),
         }

@@ -15,6 +15,8 @@ pub(super) struct Append {
     pub op: OpId,
     pub txn: TxnId,
     pub status: Status,
+    /// Whether its transaction had appended to the key before.
+    pub follows: bool,
 }
 
 /// All appends of a history.
@@ -42,18 +44,22 @@ impl Appends {
             op: OpId(0),
             txn: TxnId(0),
             status: Status::Aborted,
+            follows: false,
         };
         let mut all = vec![none; starts.last().map_or(0, |&end| end as usize)];
         let mut next = starts.clone();
         for placed in &observed.file_order {
             let txn = placed.txn;
             for op in placed.ops().filter(is_append) {
-                let place = &mut next[ops.keys[op].index()];
+                let key = ops.keys[op].index();
+                let place = &mut next[key];
+                let follows = *place > starts[key] && all[*place as usize - 1].txn == txn;
                 all[*place as usize] = Append {
                     element: ops.values[op],
                     op: OpId(op as u32),
                     txn,
                     status: observed.statuses[txn.index()],
+                    follows,
                 };
                 *place += 1;
             }
@@ -92,9 +98,13 @@ impl Appends {
             return range;
         };
         let guess = element.0.wrapping_sub(first.element.0) as usize;
-        let start = match of_key.get(guess) {
-            Some(found) if found.element == element => guess,
-            _ => of_key.partition_point(|append| append.element < element),
+        let is_at = |place: usize| of_key.get(place).is_some_and(|a| a.element == element);
+        let start = match is_at(guess) {
+            true if !is_at(guess + 1) && !is_at(guess.wrapping_sub(1)) => {
+                return range.start + guess..range.start + guess + 1;
+            }
+            true => guess,
+            false => of_key.partition_point(|append| append.element < element),
         };
         let same = |append: &&Append| append.element == element;
         let start = start - of_key[..start].iter().rev().take_while(same).count();

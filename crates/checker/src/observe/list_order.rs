@@ -2,8 +2,8 @@
 //!
 //! **Definition.** The lists that committed transactions read of a key are beginnings of one list,
 //! the longest; its elements are the key's versions in order, and what it lacks comes after. What
-//! does not fit is an anomaly: lists that are no beginnings of one another (*incompatible-order*),
-//! an element shown more often than it was appended (*duplicate-element*), one of an aborted
+//! does not fit is an anomaly: lists that are no beginnings of one another, or an append of a
+//! transaction without one that it did before (*incompatible-order*), an element shown more often than it was appended (*duplicate-element*), one of an aborted
 //! transaction with others after it (*dirty-update*), one that nobody appended (*thin-air-read*).
 //!
 //! **Steps.** Take every indeterminate transaction whose element somebody saw, and what it read in
@@ -39,12 +39,21 @@ pub(super) fn add(observed: &mut Observed<'_>, appends: Option<Appends>) {
     observed.read_anomalies.extend(found.anomalies);
 }
 
-/// What the lists alone show of version orders if these transactions committed, and what does not
-/// fit.
-pub(super) fn shown(observed: &Observed<'_>, taken: &Taken) -> (Vec<KnownOrder>, Vec<ReadAnomaly>) {
+/// What is known of version orders where reads may be dirty, if these transactions committed, and
+/// what does not fit. Of a key whose lists contradict each other, nothing follows from what they lack.
+pub(super) fn of_dirty_reads(
+    observed: &Observed<'_>,
+    taken: &Taken,
+) -> (Vec<KnownOrder>, Vec<ReadAnomaly>) {
     let appends = Appends::of(observed);
     let mut search = Search::new(observed, taken, &appends);
-    search.read_all();
+    let (longest, mut last) = search.read_all();
+    let contradictions = search.found.anomalies.iter();
+    for found in contradictions.filter(|found| found.is_contradiction()) {
+        let key = observed.history.op(found.ops[0]).key;
+        last[key.index()] = None;
+    }
+    search.add_unseen(&longest, &last);
     (search.found.known, search.found.anomalies)
 }
 
@@ -96,7 +105,9 @@ fn see(
         if place < appends.len() && std::mem::replace(&mut seen[place], true) {
             break;
         }
-        if let Author::One(append) = author {
+        if let Author::One(append) = author
+            && !observed.taken[append.txn.index()]
+        {
             observed.take_with(append.txn, work);
         }
     }
@@ -268,10 +279,35 @@ impl<'a> Search<'a> {
             if is_repeated {
                 self.add_anomaly(AnomalyKind::DuplicateElement, &read, vec![read.op]);
             } else {
+                if let Author::One(append) = author
+                    && append.follows
+                {
+                    self.follow(&read, append, last);
+                }
                 self.visit(&read, at + 1 == outside, author, &mut last);
             }
         }
         last
+    }
+
+    /// An append in the longest list whose transaction had appended to the key before: that has to
+    /// have been shown before it.
+    fn follow(&mut self, read: &ListRead<'a>, append: Append, last: Option<Append>) {
+        let ops = self.history.ops();
+        let is_own = |&op: &usize| ops.kinds[op] == OpKind::Append && ops.keys[op] == read.key;
+        let start = match last {
+            Some(last) if last.txn == append.txn && last.op < append.op => last.op.index() + 1,
+            _ => self.history.op_range(append.txn).start,
+        };
+        let Some(before) = (start..append.op.index()).rev().find(is_own) else {
+            return;
+        };
+        let (author, place) = self.appends.author(read.key, ops.values[before]);
+        let is_taken = self.taken[append.txn.index()];
+        if is_taken && matches!(author, Author::One(_)) && self.shown[place] == 0 {
+            let skipped = vec![OpId(before as u32), append.op, read.op];
+            self.add_anomaly(AnomalyKind::IncompatibleOrder, read, skipped);
+        }
     }
 
     /// One element of a list, with the author of the one before.

@@ -68,6 +68,13 @@ pub struct ReadAnomaly {
     pub ops: Vec<OpId>,
 }
 
+impl ReadAnomaly {
+    /// Whether it is two lists that contradict each other.
+    pub fn is_contradiction(&self) -> bool {
+        self.kind == AnomalyKind::IncompatibleOrder && self.ops.len() == 2
+    }
+}
+
 /// A read whose value was written more than once, with the transactions that may have written the
 /// version it returned, in order of their numbers.
 #[derive(Clone, Debug)]
@@ -261,8 +268,8 @@ impl<'h> Observed<'h> {
     }
 
     /// What counts where reads of aborted data are legal: nothing forces an indeterminate
-    /// transaction to have committed, and nothing follows from what a list lacks. None if that
-    /// makes no difference.
+    /// transaction to have committed, and lists may contradict each other. None if that makes no
+    /// difference.
     pub fn of_dirty_reads(&self) -> Option<Observed<'h>> {
         if self.known.is_empty() && self.read_anomalies.is_empty() || self.undecidable.is_some() {
             return None;
@@ -271,7 +278,12 @@ impl<'h> Observed<'h> {
         let taken: Taken = statuses
             .map(|&status| status == Status::Committed)
             .collect();
-        let (mut known, read_anomalies) = list_order::shown(self, &taken);
+        let takes_no_more = self.taken.count() == taken.count();
+        let mut found = self.read_anomalies.iter();
+        if takes_no_more && !found.any(ReadAnomaly::is_contradiction) {
+            return None;
+        }
+        let (mut known, read_anomalies) = list_order::of_dirty_reads(self, &taken);
         let counts = |known: &&KnownOrder| {
             known.after != KnownOrder::LISTED
                 && taken[known.from.index()]

@@ -387,6 +387,10 @@ impl<'s, 'a, 'b> Search<'s, 'a, 'b> {
         let chosen_reads = chosen_reads(observed, &walk.writers);
         let (mut is_open, mut is_wrong) = (true, false);
         for &conflict in &walk.conflicts {
+            // One that nothing can put right is enough; a path to each may be a long search.
+            if !is_open {
+                break;
+            }
             match conflict {
                 Conflict::Stale {
                     read,

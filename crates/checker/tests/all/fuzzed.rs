@@ -116,6 +116,18 @@ fn a_list_shows_an_element_that_nobody_appended_among_others() {
 }
 
 #[test]
+fn a_list_shows_an_append_without_one_that_its_transaction_did_before() {
+    for list in ["[2]", "[2,1,3]", "[1,2,5]"] {
+        all_but_the_first_are_violated(&format!(
+            "{{\"session\":0,\"ops\":[[\"append\",\"x\",1],[\"append\",\"x\",2]]}}\n\
+             {{\"session\":1,\"ops\":[[\"append\",\"x\",3]]}}\n\
+             {{\"session\":2,\"ops\":[[\"append\",\"x\",4],[\"append\",\"x\",5]]}}\n\
+             {{\"session\":3,\"ops\":[[\"rlist\",\"x\",{list}]]}}\n",
+        ));
+    }
+}
+
+#[test]
 fn an_append_tried_again_after_an_abort_is_not_unseen() {
     let verdicts = verdicts(
         "{\"session\":0,\"status\":\"aborted\",\"ops\":[[\"append\",\"x\",1]]}\n\

@@ -2,7 +2,7 @@
 
 use super::facts::Facts;
 use super::read::{op_of, txn_of};
-use super::{Refusal, key_order, name, require, shape};
+use super::{Refusal, key_order, lists, name, require, shape};
 use crate::AnomalyKind::{CyclicCausality, DirtyWrite, InitialRead};
 use crate::{Anomaly, Edge, EdgeKind, History, Level, OpId, OpKind, Reason, TxnId};
 
@@ -216,9 +216,11 @@ impl Scene<'_> {
         let place = |element| list.iter().position(|&shown| shown == element);
         let (first, second) = (place(before), place(after));
         let in_order = first.is_some() && first < second;
-        // Where dirty reads are legal, nothing follows from what a list lacks.
-        let is_clean = self.level != Level::ReadUncommitted;
-        let unseen = is_clean && first.is_some() && second.is_none();
+        // Where dirty reads are legal, nothing follows from what a list lacks if another one
+        // contradicts it.
+        let unseen = first.is_some()
+            && second.is_none()
+            && (self.level != Level::ReadUncommitted || lists::agree(history, key));
         require!(
             edge.from != edge.to && (in_order || unseen),
             "the list that {} read does not show {} before {}",

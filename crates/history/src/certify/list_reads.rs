@@ -1,19 +1,22 @@
 //! A commit order against what list reads show of the order of appends.
 //!
-//! The elements of a list stand in the order of their transactions, and an element that nobody saw
-//! comes after all that somebody saw. From read-committed up, all lists of a key are beginnings of
+//! The elements of a list stand in the order of their transactions and, of one transaction, of its
+//! operations, and an element that nobody saw comes after all that somebody saw. From read-committed up, all lists of a key are beginnings of
 //! one list, which shows nothing but what transactions of the order appended, each element once.
-//! At read-uncommitted, lists may contradict each other as long as no order does.
+//! At read-uncommitted, lists may contradict each other as long as no order does; where those that
+//! committed transactions read of a key do not, what these lack comes after what they show.
 
 use super::order::Order;
 use super::{Refusal, name, require};
-use crate::{History, KeyId, Level, OpKind, TxnId, ValueCode};
+use crate::{History, KeyId, Level, OpKind, Status, TxnId, ValueCode};
 use std::collections::{BTreeMap, HashSet};
 
 struct Append {
     key: KeyId,
     element: ValueCode,
     txn: TxnId,
+    /// What the transaction appended to the key right before.
+    before: Option<ValueCode>,
 }
 
 /// Lists of a key, none the beginning of another.
@@ -22,20 +25,43 @@ type Lists<'h> = BTreeMap<KeyId, Vec<&'h [ValueCode]>>;
 /// Refuses an order that contradicts a list.
 pub(super) fn check(history: &History, order: &Order<'_>, level: Level) -> Result<(), Refusal> {
     let is_strict = level != Level::ReadUncommitted;
-    let lists = lists(history, order, is_strict)?;
+    let lists = lists(history, order.txns.iter().copied(), is_strict)?;
     if lists.is_empty() {
         return Ok(());
     }
     let appends = appends(history, order, &lists)?;
     for (&key, lists) in &lists {
-        let mut last = None;
         for list in lists {
-            last = check_list(history, order, key, list, &appends, is_strict)?;
+            check_list(history, order, key, list, &appends, is_strict)?;
         }
-        // Where dirty reads are legal, nothing follows from what a list lacks.
-        let ([list], true) = (lists.as_slice(), is_strict) else {
+    }
+    if is_strict {
+        return check_unseen(history, order, &lists, &appends);
+    }
+    let certain = order.txns.iter().copied();
+    let certain = certain.filter(|&txn| history.status(txn) == Status::Committed);
+    check_unseen(
+        history,
+        order,
+        &self::lists(history, certain, false)?,
+        &appends,
+    )
+}
+
+/// What the longest list of a key lacks, unless another one contradicts it.
+fn check_unseen(
+    history: &History,
+    order: &Order<'_>,
+    lists: &Lists<'_>,
+    appends: &[Append],
+) -> Result<(), Refusal> {
+    for (&key, lists) in lists {
+        let [list] = lists.as_slice() else {
             continue;
         };
+        let mut shown = list.iter().rev();
+        let last = shown.find_map(|&element| append_of(appends, key, element));
+        let last = last.map(|append| append.txn);
         let start = appends.partition_point(|append| append.key < key);
         let of_key = appends[start..].iter();
         let of_key = of_key.take_while(|append| append.key == key);
@@ -47,7 +73,13 @@ pub(super) fn check(history: &History, order: &Order<'_>, level: Level) -> Resul
     Ok(())
 }
 
-/// Goes through a list; returns the transaction behind its last element.
+/// The append of an element by a transaction of the order.
+fn append_of(appends: &[Append], key: KeyId, element: ValueCode) -> Option<&Append> {
+    let found = appends.binary_search_by_key(&(key, element), |a| (a.key, a.element));
+    found.ok().map(|index| &appends[index])
+}
+
+/// Goes through a list.
 fn check_list(
     history: &History,
     order: &Order<'_>,
@@ -55,14 +87,13 @@ fn check_list(
     list: &[ValueCode],
     appends: &[Append],
     is_strict: bool,
-) -> Result<Option<TxnId>, Refusal> {
+) -> Result<(), Refusal> {
     let mut last: Option<TxnId> = None;
     let mut seen = HashSet::new();
     for &element in list {
-        let author = appends.binary_search_by_key(&(key, element), |a| (a.key, a.element));
-        let author = author.ok().map(|index| appends[index].txn);
+        let append = append_of(appends, key, element);
         require!(
-            author.is_some() || !is_strict,
+            append.is_some() || !is_strict,
             "a list {} shows an element that no transaction in the order appended",
             history.key_name(key)
         );
@@ -72,12 +103,22 @@ fn check_list(
             history.key_name(key),
             history.value(element)
         );
-        if let Some(author) = author {
-            check_pair(history, order, key, last, author)?;
-            last = Some(author);
+        if let Some(append) = append {
+            let is_skipped = |before: &ValueCode| is_strict && !seen.contains(before);
+            if let Some(before) = append.before.filter(is_skipped) {
+                return Err(Refusal::new(format!(
+                    "a list {} shows {} of {}, but not before it {}, which that had appended first",
+                    history.key_name(key),
+                    history.value(element),
+                    name(history, append.txn),
+                    history.value(before)
+                )));
+            }
+            check_pair(history, order, key, last, append.txn)?;
+            last = Some(append.txn);
         }
     }
-    Ok(last)
+    Ok(())
 }
 
 fn check_pair(
@@ -100,17 +141,17 @@ fn check_pair(
     Ok(())
 }
 
-/// The longest lists read of each key.
+/// The longest lists that transactions read of each key.
 fn lists<'h>(
     history: &'h History,
-    order: &Order<'_>,
+    txns: impl Iterator<Item = TxnId>,
     is_strict: bool,
 ) -> Result<Lists<'h>, Refusal> {
     let mut lists = Lists::new();
     if !history.ops().kinds.contains(&OpKind::ReadList) {
         return Ok(lists);
     }
-    for &txn in order.txns {
+    for txn in txns {
         for (_, op) in history.txn_ops(txn) {
             if op.kind != OpKind::ReadList || op.value == ValueCode::UNKNOWN {
                 continue;
@@ -138,7 +179,9 @@ fn lists<'h>(
 /// The appends to keys that were read, of the transactions taken, sorted by key and element.
 fn appends(history: &History, order: &Order<'_>, read: &Lists<'_>) -> Result<Vec<Append>, Refusal> {
     let mut appends = Vec::new();
+    let mut own = BTreeMap::new();
     for &txn in order.txns {
+        own.clear();
         for (_, op) in history.txn_ops(txn) {
             if op.kind.is_write() && read.contains_key(&op.key) {
                 require!(
@@ -148,7 +191,13 @@ fn appends(history: &History, order: &Order<'_>, read: &Lists<'_>) -> Result<Vec
                     history.key_name(op.key)
                 );
                 let (key, element) = (op.key, op.value);
-                appends.push(Append { key, element, txn });
+                let before = own.insert(key, element);
+                appends.push(Append {
+                    key,
+                    element,
+                    txn,
+                    before,
+                });
             }
         }
     }

@@ -3,7 +3,7 @@
 use super::facts::Facts;
 use super::single::taken_txn_of;
 use super::{Refusal, require};
-use crate::{History, OpId, OpKind, Status, TxnId, ValueCode};
+use crate::{History, KeyId, OpId, OpKind, Status, TxnId, ValueCode};
 
 /// The elements of a list read.
 fn list_of(history: &History, read: OpId) -> Option<&[ValueCode]> {
@@ -104,4 +104,53 @@ pub(super) fn incompatible_order(
         history.op_text(second)
     );
     Ok(())
+}
+
+/// A list shows an append of a transaction, but not before it one that the transaction did first.
+pub(super) fn skipped_append(
+    facts: &Facts<'_>,
+    takes: &dyn Fn(TxnId) -> bool,
+    before: OpId,
+    append: OpId,
+    read: OpId,
+) -> Result<(), Refusal> {
+    let history = facts.history;
+    let list = taken_list(facts, takes, read)?;
+    let writer = taken_txn_of(facts, takes, append)?;
+    let key = history.op(read).key;
+    let elements = [
+        facts.require_write(writer, before, key)?,
+        facts.require_write(writer, append, key)?,
+    ];
+    let have_one_append = elements.iter().all(|&e| facts.has_one_append(key, e));
+    let shown = list.iter().position(|&element| element == elements[1]);
+    let is_skipped = shown.is_some_and(|place| !list[..place].contains(&elements[0]));
+    require!(
+        before < append && have_one_append && is_skipped,
+        "{} does not show {} without {}, which came first",
+        history.op_text(read),
+        history.op_text(append),
+        history.op_text(before)
+    );
+    Ok(())
+}
+
+/// Whether the lists that committed transactions read of a key are beginnings of one another.
+pub(super) fn agree(history: &History, key: KeyId) -> bool {
+    let committed = |txn: &TxnId| history.status(*txn) == Status::Committed;
+    let ops = history.txn_ids().filter(committed);
+    let ops = ops.flat_map(|txn| history.txn_ops(txn));
+    let reads = ops.filter(|(_, op)| {
+        op.kind == OpKind::ReadList && op.key == key && op.value != ValueCode::UNKNOWN
+    });
+    let mut longest: &[ValueCode] = &[];
+    for (_, op) in reads {
+        let list = history.list(op.value);
+        if list.starts_with(longest) {
+            longest = list;
+        } else if !longest.starts_with(list) {
+            return false;
+        }
+    }
+    true
 }

@@ -40,6 +40,9 @@ pub(super) fn check(
     match (kind, anomaly.ops.as_slice()) {
         (DirtyUpdate, &[append, read]) => lists::dirty_update(facts, takes, append, read),
         (DuplicateElement, &[read]) => lists::duplicate_element(facts, takes, read),
+        (IncompatibleOrder, &[before, append, read]) => {
+            lists::skipped_append(facts, takes, before, append, read)
+        }
         (IncompatibleOrder, &[first, second]) => {
             lists::incompatible_order(facts, takes, first, second)
         }

@@ -14,7 +14,7 @@ use std::ops::ControlFlow;
 pub(super) fn levels_that_hold(execution: &Execution, asked: &[Level]) -> Vec<Level> {
     let known_ww = execution.all_known_ww();
     let mut held = Vec::new();
-    let is_ordered = execution.shown_ww.is_acyclic() && !execution.has_repeated_element;
+    let is_ordered = execution.dirty_ww.is_acyclic() && !execution.has_repeated_element;
     if asked.contains(&ReadUncommitted) && is_ordered {
         held.push(ReadUncommitted);
     }

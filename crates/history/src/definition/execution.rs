@@ -34,8 +34,8 @@ pub(super) struct Execution {
     pub(super) writers: BTreeMap<KeyId, Vec<usize>>,
     /// What list reads show of the version order of a key, and what follows from what they lack.
     pub(super) known_ww: BTreeMap<KeyId, Relation>,
-    /// What list reads show by themselves, all keys together.
-    pub(super) shown_ww: Relation,
+    /// The part of it that is known where reads may be dirty, all keys together.
+    pub(super) dirty_ww: Relation,
     /// Whether some read is impossible at every level but read-uncommitted.
     pub(super) has_impossible_read: bool,
     /// Whether some list shows an element twice, which is impossible at every level.

@@ -152,7 +152,7 @@ fn without_reads(
         }
     }
     let mut known_ww = BTreeMap::new();
-    let mut shown_ww = Relation::EMPTY;
+    let mut dirty_ww = Relation::EMPTY;
     let (mut has_impossible_read, mut has_repeated_element) = (false, false);
     for key in keys(history) {
         let lists = Lists::of(history, taken, key);
@@ -160,7 +160,7 @@ fn without_reads(
         has_repeated_element |= lists.repeat_an_element();
         let of_key = assumed_order(taken, assumed, key);
         known_ww.insert(key, lists.version_order().union(of_key));
-        shown_ww = shown_ww.union(lists.shown_order()).union(of_key);
+        dirty_ww = dirty_ww.union(lists.order_of_dirty_reads()).union(of_key);
     }
     Execution {
         count: taken.len() + 1,
@@ -170,7 +170,7 @@ fn without_reads(
         reads: Vec::new(),
         writers,
         known_ww,
-        shown_ww,
+        dirty_ww,
         has_impossible_read,
         has_repeated_element,
         has_non_repeatable_read: false,

@@ -234,8 +234,8 @@ impl<'a, const JSON: bool> Scanner<'a, JSON> {
     /// anything else.
     #[inline]
     pub fn unsigned(&mut self) -> Option<u64> {
-        let mut at = self.pos;
-        let mut number = 0u64;
+        let (mut number, mut at) = first_digits(&self.bytes[self.pos..]);
+        at += self.pos;
         while let Some(&byte) = self.bytes.get(at) {
             let digit = byte.wrapping_sub(b'0');
             if digit > 9 {
@@ -415,5 +415,81 @@ impl<'a, const JSON: bool> Scanner<'a, JSON> {
             }
         }
         Err(self.end("a closing quote"))
+    }
+}
+
+/// The number that up to eight digits at the beginning make, and how many these are; zero if fewer
+/// than eight bytes are left.
+#[inline]
+fn first_digits(bytes: &[u8]) -> (u64, usize) {
+    const HIGH: u64 = 0x8080_8080_8080_8080;
+    let Some(chunk) = bytes.first_chunk::<8>() else {
+        return (0, 0);
+    };
+    let digits = u64::from_le_bytes(*chunk) ^ 0x3030_3030_3030_3030;
+    // Adding to seven bits carries into the eighth from ten up, and never beyond.
+    let others = (((digits & !HIGH) + 0x7676_7676_7676_7676) | digits) & HIGH;
+    let count = others.trailing_zeros() / 8;
+    if count == 0 {
+        return (0, 0);
+    }
+    // As if zeros stood before: then neighbours make two digits, four, and eight.
+    let digits = digits << (64 - 8 * count);
+    let twos = digits.wrapping_mul(10).wrapping_add(digits >> 8);
+    let first = (twos & 0xff_0000_00ff).wrapping_mul(100 + (1_000_000 << 32));
+    let second = ((twos >> 16) & 0xff_0000_00ff).wrapping_mul(1 + (10_000 << 32));
+    (first.wrapping_add(second) >> 32, count as usize)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn integers_are_read_whatever_follows_them() {
+        let numbers = [
+            0,
+            7,
+            10,
+            99,
+            123,
+            4567,
+            99_999,
+            123_456,
+            1_234_567,
+            12_345_678,
+            123_456_789,
+            999_999_999_999_999_999,
+        ];
+        for number in numbers {
+            for end in [" ", "]", ", :x 12345678", "]]]]]]]]]"] {
+                let text = format!("{number}{end}");
+                let mut scanner = Scanner::<false>::at(text.as_bytes(), 0);
+                assert_eq!(scanner.unsigned(), Some(number), "{text}");
+                assert_eq!(scanner.pos, number.to_string().len(), "{text}");
+            }
+        }
+        let others = [
+            "",
+            "12",
+            "-1 ",
+            "1.5 ",
+            "1e9 ",
+            "12a ",
+            "x1 ",
+            ":1 ",
+            "/1      ",
+            "\u{661}       ",
+            "1000000000000000000 ",
+        ];
+        for text in others {
+            let mut scanner = Scanner::<false>::at(text.as_bytes(), 0);
+            assert_eq!((scanner.unsigned(), scanner.pos), (None, 0), "{text}");
+        }
+        let text = "0000000012 ";
+        assert_eq!(
+            Scanner::<false>::at(text.as_bytes(), 0).unsigned(),
+            Some(12)
+        );
     }
 }

@@ -96,7 +96,7 @@ fn scan_event<'a, const JSON: bool>(
             Field::Label => event.label = Some(integer(scanner, "isolde/label")?),
             Field::Value => {
                 event.value = Some(scanner.pos);
-                if !values.read(scanner, phase, event.f) {
+                if !values.read(scanner, phase, event.f) && (JSON || !scanner.skip_vectors()) {
                     scanner.skip()?;
                 }
             }
@@ -129,23 +129,9 @@ enum Field {
 /// the same way, so they are first compared as they would be written.
 #[inline]
 fn field<const JSON: bool>(scanner: &mut Scanner<'_, JSON>) -> Scan<Field> {
-    if !JSON {
-        let rest = &scanner.bytes[scanner.pos..];
-        let known = match rest {
-            [b':', b't', b'y', b'p', b'e', b' ', b':', ..] => Some((6, Field::Type)),
-            [b':', b'f', b' ', b':', ..] => Some((3, Field::F)),
-            [b':', b'v', b'a', b'l', b'u', b'e', b' ', b'[', ..] => Some((7, Field::Value)),
-            [b':', b't', b'i', b'm', b'e', b' ', b'0'..=b'9', ..] => Some((6, Field::Time)),
-            [b':', b'i', b'n', b'd', b'e', b'x', b' ', b'0'..=b'9', ..] => Some((7, Field::Index)),
-            _ if rest.starts_with(b":process ") && rest.len() > 9 && rest[9].is_ascii_digit() => {
-                Some((9, Field::Process))
-            }
-            _ => None,
-        };
-        if let Some((length, field)) = known {
-            scanner.pos += length;
-            return Ok(field);
-        }
+    if !JSON && let Some((length, field)) = usual_field(&scanner.bytes[scanner.pos..]) {
+        scanner.pos += length;
+        return Ok(field);
     }
     let field = match map_key(scanner)? {
         b"type" => Field::Type,
@@ -160,6 +146,36 @@ fn field<const JSON: bool>(scanner: &mut Scanner<'_, JSON>) -> Scan<Field> {
     scanner.colon()?;
     scanner.space()?;
     Ok(field)
+}
+
+/// A key as Jepsen writes it, with the beginning of the usual kind of value, and the length up to
+/// that. Eight bytes are compared at once.
+#[inline]
+fn usual_field(rest: &[u8]) -> Option<(usize, Field)> {
+    const TYPE: u64 = u64::from_le_bytes(*b":type :\0");
+    const F: u64 = u64::from_le_bytes(*b":f :\0\0\0\0");
+    const VALUE: u64 = u64::from_le_bytes(*b":value [");
+    const PROCESS: u64 = u64::from_le_bytes(*b":process");
+    const TIME: u64 = u64::from_le_bytes(*b":time \0\0");
+    const INDEX: u64 = u64::from_le_bytes(*b":index \0");
+    let word = u64::from_le_bytes(*rest.first_chunk()?);
+    let begins = |bytes: u32| word & (u64::MAX >> (64 - 8 * bytes));
+    let is_digit = |place: usize| rest.get(place).is_some_and(u8::is_ascii_digit);
+    if begins(7) == TYPE {
+        Some((6, Field::Type))
+    } else if begins(4) == F {
+        Some((3, Field::F))
+    } else if word == VALUE {
+        Some((7, Field::Value))
+    } else if begins(6) == TIME && is_digit(6) {
+        Some((6, Field::Time))
+    } else if begins(7) == INDEX && is_digit(7) {
+        Some((7, Field::Index))
+    } else if word == PROCESS && rest.get(8) == Some(&b' ') && is_digit(9) {
+        Some((9, Field::Process))
+    } else {
+        None
+    }
 }
 
 /// The name of a key without its colon or quotes; empty for a key that is no name.
@@ -193,6 +209,11 @@ pub(crate) fn word<'a, const JSON: bool>(scanner: &mut Scanner<'a, JSON>) -> Sca
 /// The `:f` of a map: a word, or for what a nemesis does, anything at all.
 fn function<'a, const JSON: bool>(scanner: &mut Scanner<'a, JSON>) -> Scan<&'a [u8]> {
     let start = scanner.pos;
+    let rest = &scanner.bytes[start..];
+    if !JSON && rest.starts_with(b":txn") && matches!(rest.get(4), Some(b',' | b' ' | b'}')) {
+        scanner.pos += 4;
+        return Ok(&rest[1..4]);
+    }
     match scanner.peek() {
         Some(byte) if byte == b'"' || byte == b':' || byte.is_ascii_alphabetic() => word(scanner),
         _ => {

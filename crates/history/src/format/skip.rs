@@ -7,6 +7,8 @@ use super::edn::{CLASS, CLOSE, DELIMITER, Flaw, OPEN, SPACE, Scan, Scanner};
 
 /// How deep brackets may nest.
 const DEPTH_MAX: usize = 256;
+/// How deep vectors nest that are skipped by counting.
+const VECTOR_DEPTH_MAX: usize = 8;
 
 impl<const JSON: bool> Scanner<'_, JSON> {
     /// Skips one value of any shape; the brackets in it must match.
@@ -51,6 +53,36 @@ impl<const JSON: bool> Scanner<'_, JSON> {
                 return Ok(());
             }
         }
+    }
+
+    /// Skips a vector of vectors and plain tokens, such as the value of most transactions; false,
+    /// with nothing consumed, if anything else is in it.
+    #[inline]
+    pub fn skip_vectors(&mut self) -> bool {
+        if self.peek() != Some(b'[') {
+            return false;
+        }
+        let (mut at, mut depth) = (self.pos, 0);
+        while let Some(chunk) = self.bytes[at..].first_chunk::<8>() {
+            let mut marks = marks(u64::from_le_bytes(*chunk));
+            while marks != 0 {
+                let place = marks.trailing_zeros() as usize / 8;
+                match chunk[place] {
+                    b'[' if depth < VECTOR_DEPTH_MAX => depth += 1,
+                    b']' if depth > 1 => depth -= 1,
+                    b']' if depth == 1 => {
+                        self.pos = at + place + 1;
+                        return true;
+                    }
+                    byte if CLASS[byte as usize] & (OPEN | CLOSE) != 0 => return false,
+                    b'"' | b'#' | b';' | b'\\' => return false,
+                    _ => {}
+                }
+                marks &= marks - 1;
+            }
+            at += 8;
+        }
+        false
     }
 
     /// Skips what has no meaning within a collection, eight bytes at a time, and ends where a token
@@ -186,6 +218,45 @@ mod tests {
             "{1 2 3 4 5 6 7]",
         ] {
             assert!(Scanner::<false>::at(wrong.as_bytes(), 0).skip().is_err());
+        }
+    }
+
+    #[test]
+    fn vectors_are_skipped_as_other_values_are() {
+        let rest = ", :time 5, :x [1 2]}";
+        let vectors = [
+            "[]",
+            "[[:append 1 2] [:r 3 nil]]",
+            "[[:r 255 [1 2 3]], [:w \u{e9} -1e9]]",
+            "[[[[[[[1]]]]]]]",
+        ];
+        for text in vectors {
+            let text = format!("{text}{rest}");
+            let (mut one, mut other) = (
+                Scanner::<false>::at(text.as_bytes(), 0),
+                Scanner::<false>::at(text.as_bytes(), 0),
+            );
+            assert!(one.skip_vectors() && other.skip().is_ok(), "{text}");
+            assert_eq!(one.pos, other.pos, "{text}");
+        }
+        let deep = format!("{}{}", "[".repeat(9), "]".repeat(9));
+        let left = [
+            "nil [1]",
+            "(1 [2])",
+            "[(1)]",
+            "[{1 2}]",
+            "[#{1}]",
+            "[\"]\" 1]",
+            "[\\]]",
+            "[; ]\n]",
+            "]",
+            "[[1 2]",
+            &deep,
+        ];
+        for text in left {
+            let text = format!("{text}        ");
+            let mut scanner = Scanner::<false>::at(text.as_bytes(), 0);
+            assert!(!scanner.skip_vectors() && scanner.pos == 0, "{text}");
         }
     }
 }

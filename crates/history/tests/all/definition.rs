@@ -211,6 +211,24 @@ fn list_reads_end_with_the_own_appends() {
 }
 
 #[test]
+fn what_the_lists_of_a_key_lack_comes_later_unless_they_contradict_each_other() {
+    let crossed = "a(x,1) a(y,1) ; a(x,2) a(y,2) ; l(x,[1]) l(y,[2])";
+    let holds = |text: &str| holds(&history_of(text), ReadUncommitted, &Initial::default());
+    assert_eq!(holds(crossed), Ok(false));
+    // Some list of y was a dirty read; who knows which.
+    assert_eq!(holds(&format!("{crossed} ; l(y,[1])")), Ok(true));
+    assert_eq!(
+        holds(&format!("{crossed} ; maybe l(y,[1]) w(z,1)")),
+        Ok(false)
+    );
+    // What an aborted transaction appended has no place among the versions.
+    let dirty = "a(x,1) a(y,1) ; a(x,2) a(y,2) ; abort a(x,3) ; l(x,[1 3]) l(y,[2])";
+    assert_eq!(holds(dirty), Ok(false));
+    let open = "a(x,1) a(y,1) ; maybe a(x,2) a(y,2) ; l(x,[1]) l(y,[2])";
+    assert_eq!(holds(open), Ok(true));
+}
+
+#[test]
 fn lists_that_no_store_returns_leave_read_uncommitted_at_most() {
     let lists = [
         ("a(x,1) ; a(x,2) ; l(x,[1]) ; l(x,[2])", true),
@@ -218,6 +236,9 @@ fn lists_that_no_store_returns_leave_read_uncommitted_at_most() {
         ("a(x,1) ; a(x,2) ; l(x,[1 3 2])", true),
         ("a(x,1) ; abort a(x,3) ; a(x,2) ; l(x,[1 3 2])", true),
         ("a(x,1) ; l(x,[1 1])", false),
+        ("a(x,1) a(x,2) ; l(x,[2])", true),
+        ("a(x,1) a(x,2) a(x,3) ; l(x,[1 3])", true),
+        ("a(x,1) a(x,2) ; a(x,3) ; l(x,[2 1 3])", true),
         ("a(x,1) a(x,3) ; a(x,2) ; l(x,[1 2 3])", false),
     ];
     for (text, is_left) in lists {

@@ -189,8 +189,9 @@ pub(super) const ENTRIES: &[Entry] = &[
     },
     Entry {
         kind: IncompatibleOrder,
-        what: "Two reads of a list cannot be beginnings of one and the same list: the elements are in different \
-               orders, or one has what the other lacks.",
+        what: "Reads of a list cannot be beginnings of one and the same list: the elements are in different \
+               orders, or one has what the other lacks. Or a single read shows something that a transaction \
+               appended, and lacks what the same transaction appended before.",
         example: steps(
             "x is an empty list.",
             &[

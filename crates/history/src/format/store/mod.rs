@@ -269,7 +269,14 @@ impl<'a> Ops<'a> {
         if !matches!(reader.begin_list(), Ok(Some(_))) {
             reader = Fressian::new(self.bytes, start, self.bytes.len());
         }
+        let kept = self.text.len();
         while !reader.is_done() && self.operation(&mut reader).is_ok() {}
+        // What is cut off may be the test itself, or its results.
+        if !is_operation(&self.text[kept..]) {
+            let lines = self.text[kept..].iter().filter(|&&byte| byte == b'\n');
+            self.count -= lines.count();
+            self.text.truncate(kept);
+        }
     }
 
     /// Reads what there is without a block index: blocks one after another, of which streams and
@@ -289,7 +296,7 @@ impl<'a> Ops<'a> {
                     BlockType::Fressian => self.vector(block),
                     _ => Ok(()),
                 };
-                if read.is_err() {
+                if read.is_err() || !is_operation(&self.text[kept.0..]) {
                     self.text.truncate(kept.0);
                     self.count = kept.1;
                 }
@@ -316,8 +323,21 @@ impl From<Box<Flaw>> for Trouble {
     }
 }
 
+/// Whether a text begins with an operation and not with another map.
+fn is_operation(text: &[u8]) -> bool {
+    matches!(value_in_map(text, b":type"), Ok(Some(_)))
+}
+
 /// The block that `:history` of a test map refers to.
 fn history_reference(text: &[u8]) -> Scan<Option<i32>> {
+    let value = value_in_map(text, b":history")?;
+    let value = value.map_or("", |value| std::str::from_utf8(value).unwrap_or(""));
+    let id = value.strip_prefix("#block-ref ");
+    Ok(id.and_then(|id| id.trim().parse().ok()))
+}
+
+/// What a map that a text begins with has under a key.
+fn value_in_map<'a>(text: &'a [u8], key: &[u8]) -> Scan<Option<&'a [u8]>> {
     let mut scanner = Scanner::<false>::at(text, 0);
     if !scanner.accept(b'{')? {
         return Err(scanner.unexpected("the map of a test"));
@@ -325,16 +345,13 @@ fn history_reference(text: &[u8]) -> Scan<Option<i32>> {
     while !scanner.accept(b'}')? {
         let start = scanner.pos;
         scanner.skip()?;
-        let is_history = &text[start..scanner.pos] == b":history";
+        let is_key = &text[start..scanner.pos] == key;
         scanner.space()?;
         let value = scanner.pos;
         scanner.skip()?;
-        if !is_history {
-            continue;
+        if is_key {
+            return Ok(Some(&text[value..scanner.pos]));
         }
-        let value = std::str::from_utf8(&text[value..scanner.pos]).unwrap_or("");
-        let id = value.strip_prefix("#block-ref ");
-        return Ok(id.and_then(|id| id.trim().parse().ok()));
     }
     Ok(None)
 }

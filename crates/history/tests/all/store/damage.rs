@@ -1,6 +1,8 @@
 //! Files that are cut off, damaged, or point where they should not.
 
-use super::encode::{BIG_VECTOR, FRESSIAN, File, PARTIAL_MAP, STREAM, big_vector, test_map};
+use super::encode::{
+    BIG_VECTOR, FRESSIAN, File, PARTIAL_MAP, STREAM, Writer, big_vector, test_map,
+};
 use super::{OPS, edn, expected, in_chunks, in_one_block, load, load_good, ops, stream};
 use history::format::store::check_whole;
 use history::format::{Format, write};
@@ -51,6 +53,24 @@ fn a_cut_in_a_single_block_leaves_whole_operations() {
         assert!(counts.is_sorted() && counts[0] < 2);
         assert_eq!(counts.last(), Some(&4));
     }
+}
+
+/// A test that is written when it is over has its results first: they are no operations.
+#[test]
+fn results_are_not_taken_for_operations() {
+    let mut results = Writer::default();
+    results.code(0xc0).list(2).keyword("valid?").code(0xf5);
+    let mut file = File::new(1, 28);
+    file.block(1, PARTIAL_MAP, &[&[0; 4], &results.bytes[..]].concat());
+    // The block that comes next has no header yet, which is written last.
+    file.bytes.extend_from_slice(&[0; 28]);
+    file.bytes.extend_from_slice(&results.bytes);
+    refused(&file.bytes, &["no block index was ever written"]);
+    let mut list = Writer::default();
+    list.list(1).raw(&results.bytes);
+    let mut file = File::new(1, 28);
+    file.block(1, FRESSIAN, &list.bytes);
+    refused(&file.bytes, &["no block index was ever written"]);
 }
 
 #[test]
