@@ -17,7 +17,7 @@
 //!
 //! What comes out is used to find an order, never as evidence against one.
 
-use super::conflicts;
+use super::conflicts::{self, Conflict};
 use super::known::Known;
 use super::reach::Reach;
 use super::versions::Versions;
@@ -132,19 +132,21 @@ impl Saturation<'_> {
     fn decided(&self, given: Vec<u32>, budget: &Budget<'_>) -> Result<(Vec<u32>, usize), Limit> {
         let (observed, shape) = (self.known.observed, self.known.shape);
         let conflicts_of = |events: &[u32]| {
-            let walk = conflicts::walk(observed, shape, events, &Settled { observed });
-            walk.conflicts.len()
+            conflicts::walk(observed, shape, events, &Settled { observed }).conflicts
         };
         let conflicts = conflicts_of(&given);
+        // Deciding version orders helps no read to its writer.
+        let is_explained = |conflict: &&Conflict| !matches!(conflict, Conflict::Unexplained { .. });
+        let explained = conflicts.iter().filter(is_explained).count();
         let many = match given.len() {
             0..=MANY_EVENTS => MANY,
             _ => MANY_OF_MANY,
         };
-        if conflicts <= given.len() / many {
+        if explained <= given.len() / many {
             return Ok((given, 0));
         }
         let decided = confident::decided(&self.known, &self.versions, &given, budget)?;
-        let better = decided.filter(|(events, _)| conflicts_of(events) < conflicts);
+        let better = decided.filter(|(events, _)| conflicts_of(events).len() < conflicts.len());
         Ok(better.unwrap_or((given, 0)))
     }
 
