@@ -32,7 +32,10 @@ pub fn of_effort(effort: &Effort) -> Vec<Stage> {
     for (name, seconds) in later.into_iter().filter(|&(_, seconds)| seconds > 0.0) {
         let counts = match name {
             "resolve" => Vec::new(),
-            "saturate" => vec![("implied orders", count(effort.implied))],
+            "saturate" => vec![
+                ("implied orders", count(effort.implied)),
+                ("decided orders", count(effort.decided)),
+            ],
             "repair" => vec![("conflicts left", count(effort.left))],
             "prune" if effort.solve_seconds > 0.0 => Vec::new(),
             _ => vec![

@@ -18,7 +18,8 @@
 //! order is first tried with it; where reads have several possible writers, those are ruled out that
 //! what happens before what leaves no room for (`resolve`); and where the best guess is far off, the
 //! orders that follow are added until none is new, and the events run again by how far the run had
-//! come at each (`saturated`, `ranked`). If no order comes of it, the history is decided without them,
+//! come at each (`saturated`, `ranked`); where that leaves much wrong, what is likely is decided step
+//! by step, with all that follows (`confident`, `dense`). If no order comes of it, the history is decided without them,
 //! so that all evidence is made of what was observed.
 //!
 //! Cost: linear where the guess is right; else each conflict costs a search between its two events,
@@ -31,7 +32,9 @@
 #[cfg(feature = "cadical")]
 mod cadical;
 pub mod classify;
+mod confident;
 mod conflicts;
+mod dense;
 mod estimate;
 mod evidence;
 mod greedy;
@@ -99,6 +102,8 @@ pub struct Effort {
     /// Adding the orders that follow from others, and how many there were.
     pub saturate_seconds: f64,
     pub implied: usize,
+    /// Orders that were likely and decided, where those left too much open.
+    pub decided: usize,
     pub prune_seconds: f64,
     pub repair_seconds: f64,
     pub solve_seconds: f64,
@@ -296,6 +301,7 @@ fn decide_as_observed(
         effort.saturate_seconds = saturating.elapsed().as_secs_f64();
         if let Some(saturated) = saturation? {
             effort.implied = saturated.known.implied_count();
+            effort.decided = saturated.decided;
             events.clone_from(&saturated.events);
             if !saturated.is_contradictory
                 && let Decision::Holds(order) =

@@ -29,6 +29,14 @@ impl Reach {
         Clocks::new(known).map(Reach::Clocks)
     }
 
+    /// No rows, which take no memory.
+    pub fn none() -> Reach {
+        Reach::Bits(Bits {
+            words: 0,
+            rows: Vec::new(),
+        })
+    }
+
     /// Fills the rows with what leads to each event; `order` is along all edges.
     pub fn find_before(&mut self, known: &Known<'_>, order: &[u32], place: &[u32]) {
         match self {

@@ -9,18 +9,19 @@
 //! each key are asked for orders that this implies and the graph lacks: all of them where there are
 //! few, else those that are near each other in the order, where it can be wrong. Sort again with the
 //! new edges, and repeat. At last, run the events again (`ranked`) by how far the run had come at
-//! each: the share of those that lead to it among all that are related to it. If the edges close a
-//! cycle, the level is violated; the last ones are taken back, and what is left still makes a guess.
+//! each: the share of those that lead to it among all that are related to it. If much is wrong with
+//! that order, decide what is likely step by step (`confident`). If the edges close a cycle, the level is violated; the last ones are taken back, and what is left still makes a guess.
 //!
 //! Cost: each round that of `reach`, and O(m) questions; most histories take four rounds. Source:
 //! saturation in our brief on checkers.
 //!
 //! What comes out is used to find an order, never as evidence against one.
 
+use super::conflicts::{self, Conflict};
 use super::known::Known;
-use super::ranked;
 use super::reach::Reach;
 use super::versions::Versions;
+use super::{Settled, confident, ranked};
 use crate::Budget;
 use crate::budget::Limit;
 use crate::observe::Link;
@@ -36,6 +37,12 @@ const NEAR: usize = 2;
 const ROUNDS_MAX: usize = 12;
 /// A round that finds no more than one edge for so many events is the last.
 const LITTLE: usize = 128;
+/// With more conflicts than one for so many events, an order is decided step by step; that takes
+/// longer where there are many events, and then more has to be wrong.
+const MANY: usize = 200;
+const MANY_OF_MANY: usize = 10;
+/// More events than this are many.
+const MANY_EVENTS: usize = 1 << 13;
 
 /// What came out.
 pub struct Saturated<'a> {
@@ -45,6 +52,8 @@ pub struct Saturated<'a> {
     pub events: Vec<u32>,
     /// Whether what follows closes a cycle, so that not all of it was kept.
     pub is_contradictory: bool,
+    /// How many orders of versions were decided to find the order of events.
+    pub decided: usize,
 }
 
 /// Saturates; `given` is an order along what is known. None if that would take too much.
@@ -92,11 +101,17 @@ pub fn saturated<'a>(
     state.find_before();
     state.keep_needed();
     let rank = state.ranks();
-    let events = ranked::run_again(&state.known, &state.order, &rank);
+    let mut events = ranked::run_again(&state.known, &state.order, &rank);
+    let mut decided = 0;
+    if state.asks_all && !is_contradictory {
+        state.reach = Reach::none();
+        (events, decided) = state.decided(events, budget)?;
+    }
     Ok(Some(Saturated {
         known: state.known,
         events,
         is_contradictory,
+        decided,
     }))
 }
 
@@ -112,6 +127,29 @@ struct Saturation<'a> {
 }
 
 impl Saturation<'_> {
+    /// A better order than the given one, if much is wrong with it and there is one; and how many
+    /// orders of versions were decided for it.
+    fn decided(&self, given: Vec<u32>, budget: &Budget<'_>) -> Result<(Vec<u32>, usize), Limit> {
+        let (observed, shape) = (self.known.observed, self.known.shape);
+        let conflicts_of = |events: &[u32]| {
+            conflicts::walk(observed, shape, events, &Settled { observed }).conflicts
+        };
+        let conflicts = conflicts_of(&given);
+        // Deciding version orders helps no read to its writer.
+        let is_explained = |conflict: &&Conflict| !matches!(conflict, Conflict::Unexplained { .. });
+        let explained = conflicts.iter().filter(is_explained).count();
+        let many = match given.len() {
+            0..=MANY_EVENTS => MANY,
+            _ => MANY_OF_MANY,
+        };
+        if explained <= given.len() / many {
+            return Ok((given, 0));
+        }
+        let decided = confident::decided(&self.known, &self.versions, &given, budget)?;
+        let better = decided.filter(|(events, _)| conflicts_of(events).len() < conflicts.len());
+        Ok(better.unwrap_or((given, 0)))
+    }
+
     fn place_all(&mut self) {
         for (at, &event) in self.order.iter().enumerate() {
             self.place[event as usize] = at as u32;
