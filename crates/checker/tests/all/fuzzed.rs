@@ -246,3 +246,23 @@ fn a_weak_level_is_known_to_hold_although_most_reads_have_many_possible_writers(
         certified.unwrap_or_else(|refusal| panic!("{level}: {}", refusal.reason()));
     }
 }
+
+/// Where reads may be dirty, an element that an aborted transaction appended twice may be seen twice.
+#[test]
+fn what_an_aborted_transaction_appended_twice_is_seen_twice() {
+    let lines = |shown: &str| {
+        parse(&format!(
+            "{{\"session\":1,\"status\":\"aborted\",\"ops\":[[\"append\",\"y\",5],[\"append\",\"y\",5]]}}\n\
+             {{\"session\":2,\"ops\":[[\"append\",\"y\",2],[\"rlist\",\"y\",[{shown}]]]}}\n"
+        ))
+    };
+    for (shown, holds) in [("5,2,5", true), ("5,2,5,5", false)] {
+        let history = lines(shown);
+        let level = Level::ReadUncommitted;
+        let checked = check(&history, &[level], &Options::default()).swap_remove(0);
+        let verdict = &checked.result.verdict;
+        assert_eq!(matches!(verdict, Verdict::Holds(_)), holds, "{verdict:?}");
+        let certified = history::certify(&history, &Initial::default(), &checked.result);
+        certified.unwrap_or_else(|refusal| panic!("{shown}: {}", refusal.reason()));
+    }
+}
