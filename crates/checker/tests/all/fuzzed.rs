@@ -266,3 +266,27 @@ fn what_an_aborted_transaction_appended_twice_is_seen_twice() {
         certified.unwrap_or_else(|refusal| panic!("{shown}: {}", refusal.reason()));
     }
 }
+
+/// Somebody else may have appended the element that a list shows of a transaction of unknown outcome.
+#[test]
+fn what_is_appended_twice_does_not_commit_a_transaction_of_unknown_outcome() {
+    let history = parse(
+        "{\"session\":3,\"ops\":[[\"append\",3,2],[\"append\",3,6]]}\n\
+         {\"session\":3,\"ops\":[[\"rlist\",3,[4,2]]]}\n\
+         {\"session\":0,\"status\":\"indeterminate\",\"ops\":[[\"append\",3,2],[\"append\",3,2],[\"rlist\",3,[4,0]]]}\n\
+         {\"session\":0,\"status\":\"aborted\",\"ops\":[[\"append\",3,0]]}\n",
+    );
+    let checked = check(&history, &Level::WEAK, &Options::default());
+    let violated = |level: Level| {
+        let result = &checked.iter().find(|checked| checked.result.level == level);
+        result.is_some_and(|checked| matches!(checked.result.verdict, Verdict::Violated(_)))
+    };
+    assert!(violated(Level::ReadCommitted) && violated(Level::Causal));
+    for checked in checked.iter().map(|checked| &checked.result) {
+        if matches!(checked.verdict, Verdict::Unknown(_)) {
+            continue;
+        }
+        let certified = history::certify(&history, &Initial::default(), checked);
+        certified.unwrap_or_else(|refusal| panic!("{}: {}", checked.level, refusal.reason()));
+    }
+}
