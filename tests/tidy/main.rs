@@ -41,7 +41,7 @@ const FOREIGN: &[(&str, &[&str])] = &[
     ("memmap2", &["src/input.rs"]),
     ("parquet", PARQUET),
     ("bytes", &["crates/history/src/format/parquet_column.rs"]),
-    ("signal_hook", &["src/interrupt.rs"]),
+    ("signal-hook", &["src/interrupt.rs"]),
     (
         "rustix",
         &[
