@@ -16,8 +16,7 @@ use crate::stage::{self, Stage};
 use crate::strong::{self, Effort, Strategy};
 use crate::witness;
 use history::{
-    Anomaly, AnomalyKind, CommitOrder, History, Initial, KeyOrder, Level, OpKind, Status, TxnId,
-    Verdict,
+    Anomaly, AnomalyKind, CommitOrder, History, Initial, KeyOrder, Level, OpKind, TxnId, Verdict,
 };
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -390,14 +389,7 @@ fn read_anomalies_if(
     breaks: impl Fn(&ReadAnomaly) -> bool,
 ) -> Vec<Anomaly> {
     let mut by_kind: BTreeMap<AnomalyKind, (u64, &ReadAnomaly)> = BTreeMap::new();
-    // Where elements are appended twice, somebody else may have appended what made a transaction of unknown outcome
-    // count as committed.
-    let is_certain = |anomaly: &ReadAnomaly| {
-        observed.unprovable.is_none() || observed.statuses[anomaly.txn.index()] == Status::Committed
-    };
-    let counts = |anomaly: &&ReadAnomaly| {
-        observed.taken[anomaly.txn.index()] && is_certain(anomaly) && breaks(anomaly)
-    };
+    let counts = |anomaly: &&ReadAnomaly| observed.taken[anomaly.txn.index()] && breaks(anomaly);
     for anomaly in observed.read_anomalies.iter().filter(counts) {
         by_kind.entry(anomaly.kind).or_insert((0, anomaly)).0 += 1;
     }

@@ -4,8 +4,37 @@ use crate::graph::{Graph, Step};
 use crate::observe::{KnownOrder, Observed};
 use crate::order::{Forced, ForcedEdges};
 use crate::rule::Rule;
-use history::{Edge, EdgeKind, KeyId, OpId, Reason, SessionId, TxnId};
+use history::{Anomaly, Edge, EdgeKind, KeyId, OpId, Reason, SessionId, Status, TxnId};
 use rustc_hash::FxHashMap;
+
+/// Whether evidence names a transaction of unknown outcome.
+pub fn is_of_unknown_outcome(observed: &Observed<'_>, anomaly: &Anomaly) -> bool {
+    let is_unknown =
+        |txn: TxnId| observed.statuses.get(txn.index()) == Some(&Status::Indeterminate);
+    let of_op = |op: OpId| is_unknown(observed.txn_of(op));
+    let mut named = anomaly.transactions.iter();
+    if named.any(|&txn| is_unknown(txn)) || anomaly.ops.iter().any(|&op| of_op(op)) {
+        return true;
+    }
+    let mut work: Vec<&Edge> = anomaly.edges.iter().collect();
+    work.extend(anomaly.otherwise.iter().flatten());
+    while let Some(edge) = work.pop() {
+        let is_reason_unknown = match &edge.because {
+            Some(Reason::Read { read, path }) => {
+                work.extend(path);
+                of_op(*read)
+            }
+            Some(Reason::List { read }) => of_op(*read),
+            Some(Reason::Assumed { before, after }) => of_op(*before) || of_op(*after),
+            Some(Reason::Version { writer }) => is_unknown(*writer),
+            None => false,
+        };
+        if is_reason_unknown || is_unknown(edge.from) || is_unknown(edge.to) {
+            return true;
+        }
+    }
+    false
+}
 
 /// Makes evidence for a rule.
 #[derive(Clone, Copy)]

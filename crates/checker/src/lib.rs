@@ -128,9 +128,9 @@ fn check_registers(history: &History, levels: &[Level], options: &Options<'_>) -
         (options.budget.progress)(level.name());
         let verdict = interpret::verdict(&observed, &mut engine, level, &options.budget)
             .unwrap_or_else(|limit| Verdict::Unknown(limit.0));
-        let verdict = match (verdict, &observed.unprovable) {
-            (Verdict::Holds(_), Some(reason)) => Verdict::Unknown(reason.clone()),
-            (verdict, _) => verdict,
+        let verdict = match &observed.unprovable {
+            Some(reason) => without_proof(&observed, verdict, reason),
+            None => verdict,
         };
         if !matches!(verdict, Verdict::Holds(_)) {
             // The weak levels take a pass each, and what implies a violated one is violated; the other
@@ -152,6 +152,21 @@ fn check_registers(history: &History, levels: &[Level], options: &Options<'_>) -
     }
     checked.sort_by_key(|&(place, _)| place);
     checked.into_iter().map(|(_, checked)| checked).collect()
+}
+
+/// What is left of a verdict where lists do not show the order of versions, since elements are appended twice: no order
+/// proves anything, and somebody else may have appended what makes a transaction of unknown outcome count as committed.
+fn without_proof(observed: &observe::Observed<'_>, verdict: Verdict, reason: &str) -> Verdict {
+    let mut anomalies = match verdict {
+        Verdict::Violated(anomalies) => anomalies,
+        Verdict::Holds(_) => return Verdict::Unknown(reason.to_string()),
+        unknown => return unknown,
+    };
+    anomalies.retain(|anomaly| !evidence::is_of_unknown_outcome(observed, anomaly));
+    match anomalies.is_empty() {
+        true => Verdict::Unknown(reason.to_string()),
+        false => Verdict::Violated(anomalies),
+    }
 }
 
 /// What contradicts what is assumed of each key: how many keys have versions that go in a circle,
