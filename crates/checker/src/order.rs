@@ -118,8 +118,7 @@ impl StaleRead {
     }
 }
 
-/// What is kept of a key's versions so far: writers, counted from one, so that a table of keys without any is zeros, which
-/// cost nothing until they are looked at.
+/// What is kept of a key's versions so far.
 trait Last: Copy {
     /// Only the initial version.
     const INITIAL: Self;
@@ -131,12 +130,11 @@ trait Last: Copy {
 
 /// The last version: for histories with so many keys that more would not fit.
 impl Last for u32 {
-    const INITIAL: u32 = 0;
+    const INITIAL: u32 = Link::INITIAL;
 
     #[inline]
     fn writer(self) -> u32 {
-        const { assert!(Link::INITIAL == u32::MAX) };
-        self.wrapping_sub(1)
+        self
     }
 
     fn between(self, _: u32) -> u32 {
@@ -145,23 +143,23 @@ impl Last for u32 {
 
     #[inline]
     fn then(self, writer: u32) -> u32 {
-        writer + 1
+        writer
     }
 }
 
 /// The last version and the one before: most stale reads returned that one.
 impl Last for [u32; 2] {
-    const INITIAL: [u32; 2] = [0; 2];
+    const INITIAL: [u32; 2] = [Link::INITIAL; 2];
 
     #[inline]
     fn writer(self) -> u32 {
-        self[0].writer()
+        self[0]
     }
 
     #[inline]
     fn between(self, read: u32) -> u32 {
-        if self[1].writer() == read {
-            self[0].writer()
+        if self[1] == read {
+            self[0]
         } else {
             StaleRead::SEVERAL
         }
@@ -169,7 +167,7 @@ impl Last for [u32; 2] {
 
     #[inline]
     fn then(self, writer: u32) -> [u32; 2] {
-        [self[0].then(writer), self[0]]
+        [writer, self[0]]
     }
 }
 
