@@ -346,12 +346,15 @@ fn scope(analysis: &Analysis, seconds: f64) -> String {
         counts.cycles,
         counts.infeasible,
     );
-    if !scope.decided {
+    let open_count = counts.undecided + counts.partly + counts.untried;
+    if open_count > 0 {
         let _ = write!(
             out,
             " NOT all decided: {} undecided, {} at some level only, {} not tried.",
             counts.undecided, counts.partly, counts.untried
         );
+    } else if !scope.decided {
+        out.push_str(" NOT all decided, as bounds were met.");
     }
     out.push(' ');
     out.push_str(&analysis.bounds());
