@@ -14,7 +14,7 @@ fn main() {
         && variable("CARGO_CFG_TARGET_ENV") == "gnu"
         && glibc().is_some_and(|it| it >= GLIBC_MIN)
     {
-        println!("cargo::rustc-link-arg-bins=-Wl,-z,pack-relative-relocs");
+        println!("cargo::rustc-link-arg-bins=-no-pie");
     }
 }
 

@@ -8,7 +8,7 @@
 //! contradict the order. If no edge contradicts the order, the order is the proof. Otherwise repair
 //! it. An edge that is known stays obeyed, so only reads that were not asked and whose version has
 //! moved can be contradicted now (`repair`); they are asked next. Where many reads are stale, most
-//! would be asked sooner or later: then all are asked at once.
+//! would be asked sooner or later: then all are asked at once, unless the order follows a hint.
 //!
 //! Cost: O(n^1.5) in all, as each read is asked once, through the smaller side of each pair of
 //! transactions (`saturate`); a round costs a scan of the links besides. Source: AWDIT (PLDI 2025)
@@ -54,7 +54,7 @@ pub fn decide(
 ) -> Result<Decision, Limit> {
     let several = |read: &&StaleRead| read.between == StaleRead::SEVERAL;
     let several_count = first.stale.iter().filter(several).count();
-    let at_once = several_count > observed.links.len() / MANY_STALE;
+    let at_once = !first.hinted && several_count > observed.links.len() / MANY_STALE;
     decide_by(observed, rule, first, at_once, budget)
 }
 

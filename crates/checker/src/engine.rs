@@ -6,9 +6,10 @@ use crate::cycles::{Cycles, Finding};
 use crate::diagnose;
 use crate::explain;
 use crate::graph::Graph;
+use crate::hinted;
 use crate::lost_update;
 use crate::observe::{Observed, ReadAnomaly, observe};
-use crate::order::{ForcedEdges, Schedule, schedule};
+use crate::order::{ForcedEdges, Schedule};
 use crate::rounds::{self, Decision};
 use crate::rule::Rule;
 use crate::shrink;
@@ -144,7 +145,7 @@ impl<'a> Engine<'a> {
         if forbids_lost_updates(level) && lost_update::find(observed).is_some() {
             return Ok(None);
         }
-        let first = schedule(observed, &rounds::known_edges(observed));
+        let first = hinted::first(observed);
         Ok(match rounds::decide(observed, rule, &first, self.budget)? {
             Decision::Holds(order) => Some(commit_order(&order)),
             Decision::Violated(_) => None,
@@ -329,7 +330,7 @@ impl<'a> Engine<'a> {
         let observed = self.observed;
         let first = self.first.get_or_insert_with(|| {
             (self.budget.progress)("scheduling");
-            schedule(observed, &rounds::known_edges(observed))
+            hinted::first(observed)
         });
         let mut anomalies = read_anomalies(observed, rule);
         let outcome = match rounds::decide(observed, rule, first, self.budget)? {

@@ -17,6 +17,7 @@ mod evidence;
 mod expand;
 mod explain;
 mod graph;
+mod hinted;
 mod interpret;
 mod jepsen_tests;
 mod linearizable;

@@ -55,13 +55,18 @@ pub struct Predecessors {
 }
 
 impl Predecessors {
+    /// No transaction has any.
+    pub fn none() -> Predecessors {
+        Predecessors {
+            starts: Vec::new(),
+            from: Vec::new(),
+        }
+    }
+
     /// From pairs of a transaction and one before it.
     pub fn new(edges: impl Iterator<Item = (u32, u32)> + Clone, txn_count: usize) -> Predecessors {
         if edges.clone().next().is_none() {
-            return Predecessors {
-                starts: Vec::new(),
-                from: Vec::new(),
-            };
+            return Predecessors::none();
         }
         let mut starts = vec![0u32; txn_count + 1];
         let mut count = 0;
@@ -119,7 +124,7 @@ impl StaleRead {
 }
 
 /// What is kept of a key's versions so far.
-trait Last: Copy {
+pub trait Last: Copy {
     /// Only the initial version.
     const INITIAL: Self;
     fn writer(self) -> u32;
@@ -174,8 +179,19 @@ impl Last for [u32; 2] {
 /// Up to so many keys have their last two versions kept.
 const TWO_VERSIONS_KEYS_MAX: usize = 1 << 28;
 
+/// Whether the last two versions of each key are kept.
+pub fn keeps_two_versions(observed: &Observed<'_>) -> bool {
+    observed.history.keys().limit() <= TWO_VERSIONS_KEYS_MAX
+}
+
 /// For so many stale reads room is made at once at most.
 const ROOM_MAX: usize = 1 << 24;
+
+/// Room at once, which costs nothing until it is used: a vector that grows leaves its older selves
+/// behind in the heap.
+pub fn room_for_stale(observed: &Observed<'_>) -> Vec<StaleRead> {
+    Vec::with_capacity((observed.links.len() / 4).min(ROOM_MAX))
+}
 
 /// What scheduling found.
 pub struct Schedule {
@@ -184,6 +200,8 @@ pub struct Schedule {
     /// Whether every taken transaction could go.
     pub complete: bool,
     pub stale: Vec<StaleRead>,
+    /// Whether it follows a hint, so that little is likely to contradict it.
+    pub hinted: bool,
 }
 
 const NONE: u32 = u32::MAX;
@@ -232,7 +250,7 @@ pub fn schedule(observed: &Observed<'_>, forced: &[Forced]) -> Schedule {
         ready: vec![0; history.session_count()],
         queue: (0..history.session_count() as u32).collect(),
     };
-    if history.keys().limit() <= TWO_VERSIONS_KEYS_MAX {
+    if keeps_two_versions(observed) {
         scheduler.run::<[u32; 2]>()
     } else {
         scheduler.run::<u32>()
@@ -244,10 +262,7 @@ impl Scheduler<'_> {
         let taken_count = self.observed.taken.count();
         let mut last_writer = vec![L::INITIAL; self.observed.history.keys().limit()];
         let mut order = Vec::with_capacity(taken_count);
-        // Room at once, which costs nothing until it is used: a vector that grows leaves its older
-        // selves behind in the heap.
-        let room = (self.observed.links.len() / 4).min(ROOM_MAX);
-        let mut stale = Vec::with_capacity(room);
+        let mut stale = room_for_stale(self.observed);
         while let Some(session) = self.queue.pop_front() {
             let Some(txn) = self.next_of(session) else {
                 continue;
@@ -269,6 +284,7 @@ impl Scheduler<'_> {
             complete: order.len() == taken_count,
             order,
             stale,
+            hinted: false,
         }
     }
 
@@ -323,7 +339,12 @@ impl Scheduler<'_> {
 /// Reads, then writes, of one transaction against the last writers. A list read may follow an
 /// append of its own transaction and still be external, hence all reads come first.
 #[inline]
-fn apply<L: Last>(observed: &Observed<'_>, txn: u32, last: &mut [L], stale: &mut Vec<StaleRead>) {
+pub fn apply<L: Last>(
+    observed: &Observed<'_>,
+    txn: u32,
+    last: &mut [L],
+    stale: &mut Vec<StaleRead>,
+) {
     let range = observed.history.op_range(TxnId(txn));
     let keys = &observed.history.ops().keys[range.clone()];
     let links = &observed.links[range.clone()];

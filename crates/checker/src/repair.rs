@@ -24,6 +24,30 @@ pub enum Repaired {
     Cycle,
 }
 
+/// An order of all taken transactions along so ∪ wr that follows a given one as far as it can; each is
+/// shown when it is placed. None if so ∪ wr has a cycle, or more than `moved_max` would have to move.
+pub fn follow(
+    observed: &Observed<'_>,
+    given: &[u32],
+    moved_max: usize,
+    mut show: impl FnMut(u32),
+) -> Option<Vec<u32>> {
+    let mut repair = Repair::new(observed, given.len(), Predecessors::none());
+    for &txn in given {
+        if repair.mark[txn as usize] == Mark::Placed {
+            continue;
+        }
+        let before = repair.order.len();
+        if repair.next_missing(txn, 0).is_none() {
+            repair.place(txn);
+        } else if !repair.place_with_missing(txn) || repair.moved.len() > moved_max {
+            return None;
+        }
+        repair.order[before..].iter().for_each(|&txn| show(txn));
+    }
+    Some(repair.order)
+}
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Mark {
     New,
@@ -34,6 +58,7 @@ enum Mark {
 struct Repair<'a> {
     observed: &'a Observed<'a>,
     forced: Predecessors,
+    /// By transaction, with a spare entry at the end for reads of nobody, which lack nothing.
     mark: Vec<Mark>,
     order: Vec<u32>,
     moved: Vec<u32>,
@@ -43,15 +68,7 @@ struct Repair<'a> {
 
 /// Repairs an order of all taken transactions that obeys so ∪ wr and all but the newest edges.
 pub fn repair(observed: &Observed<'_>, order: &[u32], forced: Predecessors) -> Repaired {
-    let txn_count = observed.history.txn_count();
-    let mut repair = Repair {
-        observed,
-        forced,
-        mark: vec![Mark::New; txn_count],
-        order: Vec::with_capacity(order.len()),
-        moved: Vec::new(),
-        stack: Vec::new(),
-    };
+    let mut repair = Repair::new(observed, order.len(), forced);
     for &txn in order {
         if repair.mark[txn as usize] == Mark::Placed {
             continue;
@@ -69,7 +86,22 @@ pub fn repair(observed: &Observed<'_>, order: &[u32], forced: Predecessors) -> R
     }
 }
 
-impl Repair<'_> {
+impl<'a> Repair<'a> {
+    fn new(observed: &'a Observed<'a>, count: usize, forced: Predecessors) -> Repair<'a> {
+        let mark = |is_taken| {
+            if is_taken { Mark::New } else { Mark::Placed }
+        };
+        let taken = observed.taken.iter().chain([false]);
+        Repair {
+            observed,
+            forced,
+            mark: taken.map(mark).collect(),
+            order: Vec::with_capacity(count),
+            moved: Vec::new(),
+            stack: Vec::new(),
+        }
+    }
+
     fn place(&mut self, txn: u32) {
         self.mark[txn as usize] = Mark::Placed;
         self.order.push(txn);
@@ -112,8 +144,15 @@ impl Repair<'_> {
             return Some((before, 1));
         }
         let from = (at as usize).max(1) - 1;
+        let nobody = self.mark.len() - 1;
         for (number, &link) in links.iter().enumerate().skip(from) {
-            if Link::is_txn(link) && missing(link) {
+            // Reads and writes alternate at random; whether something is missing is no such toss.
+            let before = if Link::is_txn(link) {
+                link as usize
+            } else {
+                nobody
+            };
+            if self.mark[before] != Mark::Placed {
                 return Some((link, number as u32 + 2));
             }
         }

@@ -30,7 +30,7 @@ pub struct SharedKeys<'a> {
     starts: Vec<u32>,
     written: Vec<u32>,
     /// By the hash of a key, the reads of it.
-    table: Vec<u64>,
+    table: Box<[u64; 1 << TABLE_BITS]>,
     /// By the end of its number, the reads from a transaction.
     from: [u64; FROM],
     /// The reader's external reads, and how many there are.
@@ -66,7 +66,7 @@ impl<'a> SharedKeys<'a> {
             observed,
             starts,
             written,
-            table: vec![0; 1 << TABLE_BITS],
+            table: Box::new([0; 1 << TABLE_BITS]),
             from: [0; FROM],
             ops: [0; READS_MAX],
             keys: [0; READS_MAX],
