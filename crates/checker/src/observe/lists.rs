@@ -18,7 +18,14 @@ use std::ops::Range;
 pub(super) fn undecidable(history: &History) -> Option<String> {
     let ops = history.ops();
     let is_list = |kind: OpKind| matches!(kind, OpKind::Append | OpKind::ReadList);
-    if ops.kinds.iter().all(|&kind| is_list(kind)) || !ops.kinds.iter().any(|&kind| is_list(kind)) {
+    // All are looked at: the processor takes many at once where nothing ends the loop.
+    let (has_lists, has_others) = ops
+        .kinds
+        .iter()
+        .fold((false, false), |(lists, others), &kind| {
+            (lists | is_list(kind), others | !is_list(kind))
+        });
+    if !has_lists || !has_others {
         return None;
     }
     const LIST: u8 = 1;
