@@ -19,7 +19,7 @@ use crate::observe::Observed;
 use crate::order::{self, Last, Schedule};
 use crate::repair;
 use crate::rounds::known_edges;
-use history::{History, TxnId, UNLABELLED};
+use history::{History, LargeTable, TxnId, UNLABELLED};
 
 /// The first order to try for a rule, along so ∪ wr ∪ known orders of versions.
 pub fn first(observed: &Observed<'_>) -> Schedule {
@@ -50,7 +50,7 @@ fn hint(observed: &Observed<'_>) -> Option<Vec<u32>> {
     })
 }
 
-/// Whether some session goes on after another one had its turn.
+/// Whether some session goes on after another one had its turn, or each has one transaction only.
 fn takes_turns(observed: &Observed<'_>, order: impl Iterator<Item = u32>) -> bool {
     let history = observed.history;
     let mut sessions = order.map(|txn| history.session_of(TxnId(txn)));
@@ -62,7 +62,7 @@ fn takes_turns(observed: &Observed<'_>, order: impl Iterator<Item = u32>) -> boo
         turns += usize::from(session != current);
         current = session;
     }
-    turns > history.session_count()
+    turns > history.session_count() || turns == history.txn_count()
 }
 
 /// Nobody has this number.
@@ -115,10 +115,11 @@ fn by_times(history: &History, by_file: impl Iterator<Item = u32>) -> Option<Vec
 
 /// The order that follows a hint, and what is stale in it.
 fn along<L: Last>(observed: &Observed<'_>, hint: &[u32]) -> Option<Schedule> {
-    let mut last = vec![L::INITIAL; observed.history.keys().limit()];
+    let mut last = LargeTable::<L>::zeros(observed.history.keys().limit());
+    let last = last.as_mut_slice();
     let mut stale = order::room_for_stale(observed);
     let order = repair::follow(observed, hint, hint.len() / 2, |txn| {
-        order::apply(observed, txn, &mut last, &mut stale);
+        order::apply(observed, txn, last, &mut stale);
     })?;
     Some(Schedule {
         complete: true,

@@ -12,7 +12,7 @@
 //! Cost: linear in the operations and extra edges. Memory: one entry a key and a few a transaction.
 
 use crate::observe::{Link, Observed};
-use history::TxnId;
+use history::{LargeEntry, LargeTable, TxnId};
 
 /// An edge that some read forces: `from` before `to`. Sorted by `to` for the scheduler.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -123,10 +123,9 @@ impl StaleRead {
     }
 }
 
-/// What is kept of a key's versions so far.
-pub trait Last: Copy {
-    /// Only the initial version.
-    const INITIAL: Self;
+/// What is kept of a key's versions so far. Writers are stored with their bits turned, so that zeros
+/// are initial versions.
+pub trait Last: LargeEntry {
     fn writer(self) -> u32;
     /// The version between the one read and the reader, if there is only one.
     fn between(self, read: u32) -> u32;
@@ -135,11 +134,9 @@ pub trait Last: Copy {
 
 /// The last version: for histories with so many keys that more would not fit.
 impl Last for u32 {
-    const INITIAL: u32 = Link::INITIAL;
-
     #[inline]
     fn writer(self) -> u32 {
-        self
+        !self
     }
 
     fn between(self, _: u32) -> u32 {
@@ -148,23 +145,21 @@ impl Last for u32 {
 
     #[inline]
     fn then(self, writer: u32) -> u32 {
-        writer
+        !writer
     }
 }
 
 /// The last version and the one before: most stale reads returned that one.
 impl Last for [u32; 2] {
-    const INITIAL: [u32; 2] = [Link::INITIAL; 2];
-
     #[inline]
     fn writer(self) -> u32 {
-        self[0]
+        !self[0]
     }
 
     #[inline]
     fn between(self, read: u32) -> u32 {
-        if self[1] == read {
-            self[0]
+        if self[1] == !read {
+            !self[0]
         } else {
             StaleRead::SEVERAL
         }
@@ -172,7 +167,7 @@ impl Last for [u32; 2] {
 
     #[inline]
     fn then(self, writer: u32) -> [u32; 2] {
-        [writer, self[0]]
+        [!writer, self[0]]
     }
 }
 
@@ -260,7 +255,8 @@ pub fn schedule(observed: &Observed<'_>, forced: &[Forced]) -> Schedule {
 impl Scheduler<'_> {
     fn run<L: Last>(&mut self) -> Schedule {
         let taken_count = self.observed.taken.count();
-        let mut last_writer = vec![L::INITIAL; self.observed.history.keys().limit()];
+        let mut last_writer = LargeTable::<L>::zeros(self.observed.history.keys().limit());
+        let last_writer = last_writer.as_mut_slice();
         let mut order = Vec::with_capacity(taken_count);
         let mut stale = room_for_stale(self.observed);
         while let Some(session) = self.queue.pop_front() {
@@ -272,7 +268,7 @@ impl Scheduler<'_> {
                 self.waiting[blocker as usize] = session;
                 continue;
             }
-            apply(self.observed, txn, &mut last_writer, &mut stale);
+            apply(self.observed, txn, last_writer, &mut stale);
             order.push(txn);
             self.done[txn as usize] = true;
             self.next[session as usize] += 1;

@@ -4,6 +4,7 @@
 //! next to each other in the operation columns, but the transactions' blocks may lie in any order
 //! (that of the file, for one), so a reader never has to move operations to sort them by session.
 
+use crate::large::LargeTable;
 use crate::{KeyId, KeyTable, OpId, SessionId, TxnId, Value, ValueCode, ValueTable};
 use std::ops::Range;
 
@@ -258,7 +259,8 @@ impl History {
 
     /// How many different keys occur. Linear in the operations.
     pub fn key_count(&self) -> usize {
-        let mut seen = vec![0u64; self.keys.limit().div_ceil(64)];
+        let mut seen = LargeTable::<u64>::zeros(self.keys.limit().div_ceil(64));
+        let seen = seen.as_mut_slice();
         for key in &self.ops.keys {
             seen[key.index() / 64] |= 1 << (key.index() % 64);
         }

@@ -12,6 +12,7 @@ mod history;
 mod id;
 mod initial;
 mod key_order;
+mod large;
 mod level;
 mod shared_lists;
 mod value;
@@ -26,6 +27,7 @@ pub use history::{History, Interval, Lists, Op, OpKind, Ops, Status, Txn, UNLABE
 pub use id::{KeyId, OpId, SessionId, TxnId};
 pub use initial::Initial;
 pub use key_order::KeyOrder;
+pub use large::{LargeEntry, LargeTable};
 pub use level::{LEVELS, Level, LevelRow, UnknownLevel};
 pub use value::{KeyTable, Value, ValueCode, ValueTable};
 pub use verdict::{Anomaly, CommitOrder, Edge, EdgeKind, LevelResult, Reason, Verdict};

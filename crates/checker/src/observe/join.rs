@@ -14,7 +14,7 @@
 use super::dense_table::DenseTable;
 use super::table_join::{self, HashTable};
 use super::{Link, Observed};
-use history::{Status, TxnId, ValueCode};
+use history::{LargeTable, Status, TxnId, ValueCode};
 use std::ops::Range;
 
 /// How many operations a bucket should have: its table (8 bytes an entry) fits the second cache.
@@ -31,13 +31,8 @@ const PASSES: usize = 2;
 /// several of its value.
 pub(super) const SPECIAL: u32 = 1 << 31;
 
-#[derive(Clone, Copy, Default)]
-struct Entry {
-    key: u32,
-    value: u32,
-    /// The transaction (and [`SPECIAL`]) of a write, the operation of a read.
-    tag: u32,
-}
+/// A key, a value, and a tag: the transaction (and [`SPECIAL`]) of a write, the operation of a read.
+type Entry = [u32; 3];
 
 /// External reads that need a closer look, with their transactions.
 pub(super) struct Unsettled {
@@ -81,11 +76,15 @@ fn join_buckets(
 ) {
     let buckets = count(observed);
     let per_pass = buckets.sizes.len() / PASSES;
-    let mut buffer = Vec::new();
+    let entries = |sizes: &[(u32, u32)]| sizes.iter().map(|(w, r)| (w + r) as usize).sum::<usize>();
+    let largest = buckets.sizes.chunks(per_pass).map(entries).max();
+    // One more for what belongs to no bucket of the pass.
+    let mut buffer = LargeTable::<Entry>::zeros(largest.unwrap_or(0) + 1);
+    let buffer = buffer.as_mut_slice();
     let mut table = Vec::new();
     for pass in 0..PASSES {
         let range = pass * per_pass..(pass + 1) * per_pass;
-        let starts = scatter(observed, &buckets, range.clone(), &mut buffer);
+        let starts = scatter(observed, &buckets, range.clone(), buffer);
         for (at, bucket) in range.enumerate() {
             let (write_count, read_count) = buckets.sizes[bucket];
             let entries = &mut buffer[starts[at]..][..(write_count + read_count) as usize];
@@ -129,7 +128,7 @@ fn scatter(
     observed: &Observed<'_>,
     buckets: &Buckets,
     range: Range<usize>,
-    buffer: &mut Vec<Entry>,
+    buffer: &mut [Entry],
 ) -> Vec<usize> {
     let mut starts = Vec::with_capacity(range.len());
     // Two places a bucket: of its next write, and of its next read.
@@ -142,8 +141,6 @@ fn scatter(
     }
     let outside = range.len();
     next.extend([total, total]);
-    // What a pass before left there is overwritten.
-    buffer.resize(buffer.len().max(total + 1), Entry::default());
     let history = observed.history;
     let ops = history.ops();
     for placed in &observed.file_order {
@@ -179,11 +176,7 @@ fn scatter(
             let tag = if is_write { txn.0 | hidden } else { op };
             let wanted = inside & (is_write | is_read);
             let slot = if wanted { *place } else { total };
-            buffer[slot] = Entry {
-                key: key.0,
-                value: value.0,
-                tag,
-            };
+            buffer[slot] = [key.0, value.0, tag];
             *place += usize::from(wanted);
         }
     }
@@ -203,12 +196,12 @@ fn join_bucket(
     table.clear();
     table.resize(size, 0);
     for index in 0..writes.len() {
-        let Entry { key, value, .. } = writes[index];
+        let [key, value, _] = writes[index];
         let mut at = hash(key, value) as usize & mask;
         while table[at] != 0 {
             let other = &mut writes[table[at] as usize - 1];
-            if other.key == key && other.value == value {
-                other.tag |= SPECIAL;
+            if other[..2] == [key, value] {
+                other[2] |= SPECIAL;
                 break;
             }
             at = (at + 1) & mask;
@@ -222,20 +215,21 @@ fn join_bucket(
         if index % AHEAD == 0 {
             fetch(links, ahead.next().unwrap_or(&[]));
         }
-        let mut at = hash(read.key, read.value) as usize & mask;
+        let &[key, value, op] = read;
+        let mut at = hash(key, value) as usize & mask;
         let link = loop {
             let Some(index) = table[at].checked_sub(1) else {
-                let is_initial = Some(ValueCode(read.value)) == initial;
+                let is_initial = Some(ValueCode(value)) == initial;
                 break if is_initial {
                     Link::INITIAL
                 } else {
                     Link::PENDING
                 };
             };
-            let write = writes[index as usize];
-            if write.key == read.key && write.value == read.value {
-                break if write.tag & SPECIAL == 0 {
-                    write.tag
+            let [written_key, written, writer] = writes[index as usize];
+            if written_key == key && written == value {
+                break if writer & SPECIAL == 0 {
+                    writer
                 } else {
                     Link::PENDING
                 };
@@ -243,9 +237,9 @@ fn join_bucket(
             at = (at + 1) & mask;
         };
         if link == Link::PENDING {
-            unsettled.reads.push((read.tag, TxnId(0)));
+            unsettled.reads.push((op, TxnId(0)));
         }
-        links[read.tag as usize] = link;
+        links[op as usize] = link;
     }
 }
 
@@ -258,7 +252,7 @@ const AHEAD: usize = 64;
 fn fetch(links: &[u32], reads: &[Entry]) {
     let sum = reads
         .iter()
-        .fold(0u32, |sum, read| sum ^ links[read.tag as usize]);
+        .fold(0u32, |sum, &[_, _, op]| sum ^ links[op as usize]);
     std::hint::black_box(sum);
 }
 
