@@ -110,6 +110,7 @@ const PARQUET: &[&str] = &[
 
 /// One grammar, split by what is read: declarations, queries, values, writes.
 const SQLPARSER: &[&str] = &[
+    "crates/program/src/sql/clause.rs",
     "crates/program/src/sql/ddl.rs",
     "crates/program/src/sql/merge.rs",
     "crates/program/src/sql/parse.rs",

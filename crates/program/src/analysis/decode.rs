@@ -8,6 +8,8 @@ use crate::ir::Program;
 use crate::scenario::{Instance, Scenario, StoredRow};
 use crate::schema::{ColumnId, ForeignKey, Table, TableId, Type};
 use rustc_hash::FxHashMap;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The most rows that are added because others refer to them.
 const PARENTS_MAX: usize = 200;
@@ -21,40 +23,32 @@ pub(super) fn scenario_of(
     encoder: &Encoder<'_>,
     values: &[i64],
 ) -> Scenario {
-    let decoder = Decoder {
+    let mut decoder = Decoder {
         program,
         encoder,
         values,
         types: types_of(encoder),
+        met: RefCell::default(),
+        words: BTreeMap::new(),
     };
-    let mut instances = Vec::new();
-    for (at, run) in candidate.instances.iter().enumerate() {
-        let transaction = &program.transactions[run.transaction];
-        let parameters = transaction.parameters.iter().zip(&encoder.arguments[at]);
-        let arguments = parameters
-            .map(|(p, symbol)| decoder.argument(symbol, p.ty))
-            .collect();
-        let mut instance = Instance {
-            transaction: run.transaction,
-            arguments,
-            level: run.level,
-            ..Instance::default()
-        };
-        for ((of, id), symbol) in &encoder.unknowns {
-            let origin = run.path.unknowns.get(*id as usize).copied().flatten();
-            if let (true, Some(origin)) = (*of == at, origin) {
-                instance
-                    .unknowns
-                    .insert(origin, decoder.value(symbol, Type::Other));
-            }
-        }
-        instances.push(instance);
+    // Once to meet all texts, and once more with words for them.
+    decoder.scenario(candidate);
+    decoder.words = words_for(&decoder.met.take(), &encoder.texts);
+    decoder.scenario(candidate)
+}
+
+/// A word for each of these numbers, in their order, none of which is a text of the program.
+fn words_for(numbers: &BTreeSet<i64>, texts: &[String]) -> BTreeMap<i64, String> {
+    let (mut length, mut count) = (1, 26);
+    while count < numbers.len() + texts.len() {
+        (length, count) = (length + 1, count * 26);
     }
-    Scenario {
-        rows: decoder.rows(),
-        instances,
-        schedule: candidate.schedule.clone(),
-    }
+    let word = |number: usize| -> String {
+        let letter = |place: u32| b'a' + (number / 26usize.pow(place) % 26) as u8;
+        (0..length).rev().map(|at| char::from(letter(at))).collect()
+    };
+    let free = (0..).map(word).filter(|word| !texts.contains(word));
+    numbers.iter().copied().zip(free).collect()
 }
 
 /// The types of variables, known ones spread over links.
@@ -81,9 +75,44 @@ struct Decoder<'a> {
     encoder: &'a Encoder<'a>,
     values: &'a [i64],
     types: FxHashMap<Variable, Type>,
+    /// The texts met that are none of the program.
+    met: RefCell<BTreeSet<i64>>,
+    /// What to call them: as they are compared as numbers, so they are as texts.
+    words: BTreeMap<i64, String>,
 }
 
 impl Decoder<'_> {
+    fn scenario(&self, candidate: &Candidate) -> Scenario {
+        let mut instances = Vec::new();
+        for (at, run) in candidate.instances.iter().enumerate() {
+            let transaction = &self.program.transactions[run.transaction];
+            let parameters = transaction.parameters.iter();
+            let parameters = parameters.zip(&self.encoder.arguments[at]);
+            let arguments = parameters
+                .map(|(p, symbol)| self.argument(symbol, p.ty))
+                .collect();
+            let mut instance = Instance {
+                transaction: run.transaction,
+                arguments,
+                level: run.level,
+                ..Instance::default()
+            };
+            for ((of, id), symbol) in &self.encoder.unknowns {
+                let origin = run.path.unknowns.get(*id as usize).copied().flatten();
+                if let (true, Some(origin)) = (*of == at, origin) {
+                    let value = self.value(symbol, Type::Other);
+                    instance.unknowns.insert(origin, value);
+                }
+            }
+            instances.push(instance);
+        }
+        Scenario {
+            rows: self.rows(),
+            instances,
+            schedule: candidate.schedule.clone(),
+        }
+    }
+
     fn value(&self, symbol: &Symbol, declared: Type) -> Value {
         match symbol {
             Symbol::Scalar { null, value } => {
@@ -132,10 +161,22 @@ impl Decoder<'_> {
         match ty {
             Type::Boolean => Value::Boolean(number != 0),
             Type::Real => Value::Real(number as f64),
-            Type::Text | Type::Binary => Value::Text(text_of(number, &self.encoder.texts)),
+            Type::Text | Type::Binary => Value::Text(self.text_of(number)),
             Type::Timestamp => Value::Text(time_of(number)),
             Type::Integer | Type::List | Type::Other => Value::Integer(number),
         }
+    }
+
+    /// The text that a number stands for.
+    fn text_of(&self, number: i64) -> String {
+        let step = super::encode::text_code(0);
+        let at = usize::try_from(number / step - 1).ok();
+        let known = at.and_then(|at| self.encoder.texts.get(at));
+        if let (Some(text), true) = (known, number % step == 0) {
+            return text.clone();
+        }
+        self.met.borrow_mut().insert(number);
+        self.words.get(&number).cloned().unwrap_or_default()
     }
 
     fn rows(&self) -> Vec<StoredRow> {
@@ -309,25 +350,6 @@ fn letters(number: i64) -> String {
     format!("{sign}{}", String::from_utf8_lossy(&word))
 }
 
-/// The text that a number stands for.
-fn text_of(number: i64, texts: &[String]) -> String {
-    let step = super::encode::text_code(0);
-    let at = number / step - 1;
-    let exact = number % step == 0;
-    let known = usize::try_from(at)
-        .ok()
-        .filter(|_| exact)
-        .and_then(|at| texts.get(at));
-    if let Some(text) = known {
-        return text.clone();
-    }
-    let mut word = letters(number - super::encode::text_code(texts.len()));
-    while texts.contains(&word) {
-        word.push('_');
-    }
-    word
-}
-
 /// A time for a number of seconds: after the beginning of 2024.
 fn time_of(seconds: i64) -> String {
     let (days, rest) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
@@ -347,4 +369,24 @@ fn time_of(seconds: i64) -> String {
     let year = year + era * 400 + i64::from(month <= 2);
     let (hour, minute, second) = (rest / 3600, rest % 3600 / 60, rest % 60);
     format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::words_for;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn words_are_in_the_order_of_their_numbers() {
+        let numbers: BTreeSet<i64> = (-20..20).map(|number| number * 700).collect();
+        let texts = ["ab".to_string(), "x".to_string()];
+        let words: Vec<String> = words_for(&numbers, &texts).into_values().collect();
+        let ordered: BTreeSet<&String> = words.iter().collect();
+        assert_eq!(
+            words.iter().collect::<Vec<_>>(),
+            ordered.into_iter().collect::<Vec<_>>()
+        );
+        assert_eq!(words.len(), numbers.len());
+        assert!(!words.iter().any(|word| texts.contains(word)));
+    }
 }

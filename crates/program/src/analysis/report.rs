@@ -153,7 +153,8 @@ pub struct Scope {
     pub combinations: usize,
     /// The greatest number of rows of a table that searches find and no key names.
     pub rows: usize,
-    /// The greatest number of elements of a list that is an argument; nothing where there is none.
+    /// The greatest number of elements of a list that is an argument, but for one whose elements are called by their
+    /// numbers; nothing where there is none.
     pub elements: Option<usize>,
     /// Whether the transactions have more paths than were looked at.
     pub paths_cut: bool,
@@ -231,7 +232,10 @@ impl Analysis {
             scope.rows
         );
         if let Some(elements) = scope.elements {
-            let _ = write!(out, "; lists have up to {elements} elements");
+            let _ = write!(
+                out,
+                "; lists have up to {elements} elements, or as many as are called by number"
+            );
         }
         let _ = write!(out, "; up to {} combinations of paths.", scope.combinations);
         let met = [

@@ -133,12 +133,12 @@ fn structure(name: &str, arguments: &[Value]) -> Option<Value> {
     }
 }
 
-/// A whole number that depends on the name and the arguments alone, and is small.
+/// A whole number that depends on the name and the arguments alone, and is small enough for a short text.
 fn uninterpreted(name: &str, arguments: &[Value]) -> Value {
     let mut hasher = rustc_hash::FxHasher::default();
     name.hash(&mut hasher);
     for argument in arguments {
         text_of(argument).hash(&mut hasher);
     }
-    Value::Integer((hasher.finish() >> 34) as i64)
+    Value::Integer((hasher.finish() >> 47) as i64)
 }

@@ -10,8 +10,9 @@ use super::environment::{Cursor, Environment, Mentioned, ResultSet};
 use super::error::ExecuteError;
 use super::evaluate::{evaluate, holds};
 use super::ground::{Bound, Grounder, is_exact};
+use super::value::stored_as;
 use crate::expr::{Condition, Expr, Row, StatementId, Value, VariableId};
-use crate::ir::{Label, Program, Repeat, Statement, Step, Transaction};
+use crate::ir::{Action, Label, Program, Repeat, Statement, Step, Transaction};
 use crate::place::Place;
 use crate::scenario::Instance;
 use crate::schema::{Schema, Type};
@@ -328,6 +329,21 @@ impl<'p> Runner<'p> {
         })
     }
 
+    /// The type of the column that a value is written to.
+    fn stored_type(&self, statement: &Statement, value: &Expr) -> Type {
+        for part in &statement.parts {
+            let sets = match &part.action {
+                Action::Update { sets } => sets,
+                Action::Insert(insert) => &insert.values,
+                Action::Select(_) | Action::Delete => continue,
+            };
+            if let Some(set) = sets.iter().find(|set| set.value == *value) {
+                return self.schema.table(part.table).columns[set.column.index()].ty;
+            }
+        }
+        Type::Other
+    }
+
     fn call(&mut self, statement: &'p Statement) -> Result<Call<'p>, ExecuteError> {
         let mentioned = Mentioned::default().statement(statement).unknowns();
         self.environment.begin(mentioned);
@@ -341,7 +357,12 @@ impl<'p> Runner<'p> {
         let bound = grounder.statement(statement)?;
         let mut arguments = Vec::new();
         for argument in &statement.arguments {
-            arguments.push(evaluate(&self.environment, &argument.value, Type::Other)?);
+            let value = evaluate(&self.environment, &argument.value, Type::Other)?;
+            arguments.push(match &argument.value {
+                // What a function gives that is not followed has the type of where it goes.
+                Expr::Call { .. } => stored_as(value, self.stored_type(statement, &argument.value)),
+                _ => value,
+            });
         }
         let position = self.position;
         self.position += 1;

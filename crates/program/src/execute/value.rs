@@ -42,6 +42,15 @@ pub(super) fn stored_as(value: Value, ty: Type) -> Value {
         (Type::Text, Value::Integer(_) | Value::Real(_) | Value::Boolean(_)) => {
             Value::Text(text_of(&value))
         }
+        // Of something that is not followed; no server takes a number for a time.
+        (Type::Timestamp, Value::Integer(number)) => {
+            let (day, second) = (number.rem_euclid(28) + 1, number.rem_euclid(86_400));
+            let (hour, minute) = (second / 3600, second / 60 % 60);
+            Value::Text(format!(
+                "2000-01-{day:02} {hour:02}:{minute:02}:{:02}",
+                second % 60
+            ))
+        }
         _ => value,
     }
 }

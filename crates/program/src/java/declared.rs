@@ -2,6 +2,7 @@
 //! `@Update`, `@Delete`, values as `#{name}`), JDBI (`@SqlQuery`, `@SqlUpdate`) and Spring Data (`@Query`), both with
 //! values as `:name` or `?1`. A call of such a method is its statement.
 
+use super::dynamic::{Variant, Written, is_dynamic, written};
 use super::env::{Val, type_of};
 use super::index::{Index, parameters};
 use super::jdbc::Named;
@@ -10,6 +11,7 @@ use super::translate::Translator;
 use super::tree::Node;
 use crate::expr::{Condition, Expr, Row, StatementId, Value};
 use crate::ir::Step;
+use crate::place::{NoteKind, shorten};
 use crate::resolve::{FIELD, OBJECT};
 use crate::schema::Type;
 use std::collections::BTreeMap;
@@ -23,6 +25,15 @@ enum Style {
     Colons,
     /// Not SQL: the objects of a mapping.
     Objects,
+}
+
+/// A call of a method that is a statement.
+struct Declared<'a> {
+    node: &'a Node,
+    class: usize,
+    method: &'a Node,
+    annotation: &'a Node,
+    style: Style,
 }
 
 /// Whether a method without a body is a statement in an annotation.
@@ -156,31 +167,118 @@ impl<'a> Translator<'a> {
         let Some((annotation, style)) = annotation(method) else {
             return self.lost(node, arguments.to_vec(), true);
         };
+        let call = Declared {
+            node,
+            class,
+            method,
+            annotation,
+            style,
+        };
         let text = text_of(self.index, class, annotation);
         self.met.extend(text.clone());
-        let dynamic = |text: &String| text.contains("<script>");
-        let Some(text) = text.filter(|text| style != Style::Objects && !dynamic(text)) else {
-            let (assumed, advice) = match style {
-                Style::Objects => (
-                    "a query about objects, not about tables: left out",
-                    "Write it as SQL, with nativeQuery = true.",
-                ),
-                _ => (
-                    "the SQL text is not known here: the statement is left out",
-                    "Write the SQL as a constant.",
-                ),
+        let constant = "Write the SQL as a constant.";
+        match text {
+            _ if style == Style::Objects => self.left_out(
+                annotation,
+                "a query about objects, not about tables: left out",
+                "Write it as SQL, with nativeQuery = true.",
+            ),
+            None => self.left_out(
+                annotation,
+                "the SQL text is not known here: the statement is left out",
+                constant,
+            ),
+            Some(sql) if !is_dynamic(&sql) => {
+                let only = Variant {
+                    sql,
+                    ..Variant::default()
+                };
+                return self.declared_text(&call, &only, arguments);
+            }
+            Some(text) => match written(&text) {
+                Written::Out(all) => return self.one_of(&call, &all, arguments),
+                Written::Whole(whole) => {
+                    let assumed = "more variants than are followed: read with all its parts";
+                    self.left_out(annotation, assumed, "Write fewer <if> in one statement.");
+                    return self.declared_text(&call, &whole, arguments);
+                }
+                Written::Not(tag) => {
+                    let assumed = format!("<{tag}> is not followed: the statement is left out");
+                    self.left_out(annotation, &assumed, constant);
+                }
+            },
+        }
+        Val::Expr(self.unknown(Vec::new()))
+    }
+
+    /// Runs one of several variants of a statement: any, since what chooses is not followed.
+    fn one_of(&mut self, call: &Declared<'a>, all: &[Variant], arguments: &[Val]) -> Val {
+        if let [only] = all {
+            return self.declared_text(call, only, arguments);
+        }
+        let assumed = "what its <if> test may be anything: asked with and without each part";
+        self.add_note(call.annotation, assumed, "", NoteKind::Value);
+        let result = self.variable("result", Type::Other);
+        let mut arms: Vec<Vec<Step>> = Vec::new();
+        for variant in all {
+            arms.push(self.apart(|this| {
+                let val = this.declared_text(call, variant, arguments);
+                let value = this.expr_of(val);
+                this.emit(Step::Let {
+                    variable: result,
+                    value,
+                });
+            }));
+        }
+        let mut steps = arms.pop().unwrap_or_default();
+        for then in arms.into_iter().rev() {
+            let condition = match self.any_of(arguments) {
+                Expr::Unknown { id, reads } => Condition::Unknown { id, reads },
+                _ => Condition::True,
             };
-            self.left_out(annotation, assumed, advice);
-            return Val::Expr(self.unknown(Vec::new()));
-        };
-        let (sql, names) = with_placeholders(&text, style);
+            steps = vec![Step::If {
+                condition,
+                then,
+                otherwise: steps,
+                place: call.annotation.place(),
+            }];
+        }
+        for step in steps {
+            self.emit(step);
+        }
+        Val::Expr(Expr::Variable(result))
+    }
+
+    /// Any value that depends on these.
+    fn any_of(&mut self, arguments: &[Val]) -> Expr {
+        let reads = arguments.iter().map(|one| self.expr_of(one.clone()));
+        let reads = reads.collect();
+        self.unknown(reads)
+    }
+
+    fn declared_text(&mut self, call: &Declared<'a>, variant: &Variant, arguments: &[Val]) -> Val {
+        let Declared { node, method, .. } = *call;
+        let (sql, names) = with_placeholders(&variant.sql, call.style);
+        if !variant.members.is_empty() {
+            let assumed = format!(
+                "a part of the SQL repeats, and is read once: `{}`",
+                shorten(&sql, 120)
+            );
+            self.note(call.annotation, &assumed, "Execute a statement for each.");
+        }
         let mut given = BTreeMap::new();
         for (at, name) in names.iter().enumerate() {
-            if let Some(value) = self.named_value(class, method, arguments, name) {
+            let first = name.split('.').next().unwrap_or_default().trim();
+            let value = match variant.members.iter().any(|member| member == first) {
+                true => Some(self.any_of(arguments)),
+                false => self.named_value(call.class, method, arguments, name),
+            };
+            if let Some(value) = value {
                 given.insert(at + 1, value);
             }
         }
-        let read = self.read(annotation, &sql, &given, &Named::default(), None);
+        let anywhere = variant.lists.then(|| self.any_of(arguments));
+        let read = self.read(call.annotation, &sql, &given, &Named::default(), anywhere);
         let Some(mut statement) = read else {
             return Val::Expr(self.unknown(Vec::new()));
         };

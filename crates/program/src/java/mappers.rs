@@ -2,10 +2,11 @@
 //! interface that the namespace names.
 //!
 //! The statements are put where annotations would stand, in front of the methods and in their lines, so that
-//! everything after this knows annotations only. Fragments (`<include>`) are put in; a statement with other tags
-//! is put together while it runs, and stays one that is not known.
+//! everything after this knows annotations only. Fragments (`<include>`) are put in; other tags stay, for who follows
+//! statements that are put together while they run ([`super::dynamic`]).
 
 use super::JavaFile;
+use super::dynamic::plain;
 use super::tree;
 use crate::place::ProgramError;
 
@@ -118,12 +119,18 @@ fn statements(text: &str) -> Vec<Mapped> {
         let sql = included(part.inner, &parts);
         let sql = match sql.contains("</") || sql.contains("/>") {
             true => format!("<script>{sql}"),
-            false => plain(&sql),
+            false => {
+                let text = sql.replace("<![CDATA[", "").replace("]]>", "");
+                plain(&text).trim().to_string()
+            }
         };
         let literal = sql.replace('\\', "\\\\").replace('"', "\\\"");
         let literal = literal.replace('\r', "").replace('\n', "\\n");
         let mut annotation = format!("@{kind}(\"{literal}\") ");
-        if let Some(key) = part.attribute("keyProperty") {
+        let inner = elements(part.inner);
+        let select_key = inner.iter().find(|one| one.name == "selectKey");
+        let key = select_key.and_then(|one| one.attribute("keyProperty"));
+        if let Some(key) = part.attribute("keyProperty").or(key) {
             annotation.push_str(&format!("@Options(keyProperty = \"{key}\") "));
         }
         found.push(Mapped {
@@ -203,12 +210,4 @@ fn without_comments(text: &str) -> String {
     }
     out.push_str(rest);
     out
-}
-
-/// The text that XML stands for.
-fn plain(text: &str) -> String {
-    let text = text.replace("<![CDATA[", "").replace("]]>", "");
-    let text = text.replace("&lt;", "<").replace("&gt;", ">");
-    let text = text.replace("&quot;", "\"").replace("&apos;", "'");
-    text.replace("&amp;", "&").trim().to_string()
 }

@@ -12,6 +12,7 @@ mod calls;
 mod commits;
 mod condition;
 mod declared;
+mod dynamic;
 mod entities;
 mod entries;
 mod enums;

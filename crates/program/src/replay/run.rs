@@ -192,7 +192,7 @@ impl<'p> Sql<'p> {
         statement: Option<u32>,
     ) -> Result<Option<Event>, ReplayError> {
         if !is_refusal(&error) {
-            return Err(ReplayError::from(error).during(&format!("`{text}`")));
+            return Err(unplayable(error).during(&format!("`{text}`")));
         }
         let fate = Fate::Refused {
             code: error.code.unwrap_or_default(),
@@ -294,11 +294,21 @@ impl Actor for Sql<'_> {
     }
 }
 
+/// An error that is no answer to concurrency. Where the server gave it, it is about this scenario.
+pub(super) fn unplayable(error: Error) -> ReplayError {
+    ReplayError {
+        unplayable: error.code.is_some(),
+        ..ReplayError::from(error)
+    }
+}
+
 /// Whether an error is an answer to the transaction, and not a statement that the server cannot read.
 pub(super) fn is_refusal(error: &Error) -> bool {
     let code = error.code.as_deref().unwrap_or_default();
     // Values that a column cannot hold: PostgreSQL's class 22, and MariaDB's numbers for the same.
     let bad_value = code.len() == 5 && code.starts_with("22")
         || matches!(code, "1264" | "1365" | "1366" | "1406" | "1690");
-    error.fate == Meaning::Aborted || bad_value
+    // A text that is no date comes of values that are not followed, not of what ran beside it.
+    let no_date = matches!(code, "1292" | "22007");
+    !no_date && (error.fate == Meaning::Aborted || bad_value)
 }

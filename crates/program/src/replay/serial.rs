@@ -12,7 +12,7 @@ use super::error::ReplayError;
 use super::judge::{Outcome, steps};
 use super::numbers;
 use super::played::{Executed, Fate, PlayedInstance};
-use super::run::is_refusal;
+use super::run::{is_refusal, unplayable};
 use super::server::{Server, rows_of};
 use super::text::text_of;
 use crate::execute::{Call, Next, ResultSet, Runner};
@@ -102,7 +102,7 @@ fn alone(
                 executed.push(did(&call, text, result));
             }
             Err(error) if is_refusal(&error) => break refused(error, call.position),
-            Err(error) => return Err(ReplayError::from(error).during(&format!("`{text}`"))),
+            Err(error) => return Err(unplayable(error).during(&format!("`{text}`"))),
         }
     };
     if !before.is_empty() {

@@ -23,7 +23,7 @@ pub(super) fn translate(
     schema: &Schema,
     all: Vec<Token>,
 ) -> Result<Vec<Token>, ReplayError> {
-    let is_insert = |token: &Token| token.is("insert") || token.is("replace");
+    let is_insert = |token: &Token| ["insert", "replace", "upsert"].iter().any(|w| token.is(w));
     if !all.first().is_some_and(is_insert) {
         return Ok(all);
     }
@@ -34,6 +34,10 @@ pub(super) fn translate(
     };
     let Some(table) = schema.find(&name).map(|id| schema.table(id)) else {
         return Ok(all);
+    };
+    let all = match all[0].is("upsert") {
+        true => meeting_a_row(table, all)?,
+        false => all,
     };
     match dialect {
         Dialect::Postgres => to_postgres(table, all),
@@ -71,6 +75,34 @@ fn to_mariadb(mut all: Vec<Token>) -> Vec<Token> {
     all
 }
 
+/// CockroachDB's `upsert into`: an insert that sets the columns it names where it meets a row of its key.
+fn meeting_a_row(table: &Table, mut all: Vec<Token>) -> Result<Vec<Token>, ReplayError> {
+    let at = all.iter().position(|token| token.is("returning"));
+    let tail = at.map_or(Vec::new(), |at| all.split_off(at));
+    all[0] = word("insert");
+    let sets = replacement(table, &all);
+    all.extend([word("on"), word("conflict")]);
+    all.extend(key_columns(table)?);
+    all.extend(["do", "update", "set"].map(word));
+    all.extend(sets);
+    all.extend(tail);
+    Ok(all)
+}
+
+/// The primary key of a table, in brackets.
+fn key_columns(table: &Table) -> Result<Vec<Token>, ReplayError> {
+    if table.primary_key.is_empty() {
+        let name = &table.name;
+        let problem = format!("{name} has no primary key that PostgreSQL could meet a row by");
+        return Err(ReplayError::new(problem));
+    }
+    let mut out = vec![mark("(")];
+    let names = table.primary_key.iter().map(|id| table.column_name(*id));
+    out.extend(listed(names));
+    out.push(mark(")"));
+    Ok(out)
+}
+
 fn returning(clause: &[Token]) -> Vec<Token> {
     let at = clause.iter().position(|token| token.is("returning"));
     at.map_or(Vec::new(), |at| clause[at..].to_vec())
@@ -104,16 +136,7 @@ fn to_postgres(table: &Table, mut all: Vec<Token>) -> Result<Vec<Token>, ReplayE
         all.extend(tail);
         return Ok(all);
     }
-    if table.primary_key.is_empty() {
-        let name = &table.name;
-        let problem = format!("{name} has no primary key that PostgreSQL could meet a row by");
-        return Err(ReplayError::new(problem));
-    }
-    all.push(mark("("));
-    all.extend(listed(
-        table.primary_key.iter().map(|id| table.column_name(*id)),
-    ));
-    all.push(mark(")"));
+    all.extend(key_columns(table)?);
     all.extend(["do", "update", "set"].map(word));
     match &update {
         Some(clause) => {
@@ -236,6 +259,11 @@ mod tests {
                 "replace into s (a, b, c) values (1, 2, 3)",
                 "insert into s(a, b, c) values(1, 2, 3) on conflict(\"a\", \"b\") do update set \
                  \"a\" = excluded.\"a\", \"b\" = excluded.\"b\", \"c\" = excluded.\"c\"",
+            ),
+            (
+                "upsert into s (a, b, c) values (1, 2, 3) returning c",
+                "insert into s(a, b, c) values(1, 2, 3) on conflict(\"a\", \"b\") do update set \
+                 \"a\" = excluded.\"a\", \"b\" = excluded.\"b\", \"c\" = excluded.\"c\" returning c",
             ),
         ] {
             check(Dialect::Postgres, sql, expected);

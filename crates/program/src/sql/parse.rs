@@ -28,6 +28,11 @@ pub(super) fn parse(sql: &str, place: &Place) -> Result<Statement, ProgramError>
         ));
     }
     let sql = &with_plain_locks(sql);
+    // What becomes of a row that is met is added by who reads inserts.
+    let sql = &match is_upsert(sql) {
+        true => sql.replacen(&sql.trim_start()[..UPSERT.len()], "insert", 1),
+        false => sql.clone(),
+    };
     let dialects: [&dyn Dialect; 5] = [
         &GenericDialect {},
         &PostgreSqlDialect {},
@@ -56,6 +61,14 @@ pub(super) fn parse(sql: &str, place: &Place) -> Result<Statement, ProgramError>
         }
     }
     Err(syntax_error(first, sql, place))
+}
+
+const UPSERT: &str = "upsert";
+
+/// Whether a text is CockroachDB's `upsert into`.
+pub(super) fn is_upsert(sql: &str) -> bool {
+    let first = sql.trim_start().get(..UPSERT.len());
+    first.is_some_and(|first| first.eq_ignore_ascii_case(UPSERT))
 }
 
 /// PostgreSQL's locks in words that the parser knows, of the same length. `for no key update` keeps away whoever

@@ -1,5 +1,6 @@
 //! SELECT: its tables as parts, its condition cut and given to the parts.
 
+use super::clause::{returns_all, unread, writes};
 use super::ddl::object_name;
 use super::scope::{Builder, Columns, Scope, Source};
 use crate::access::Reach;
@@ -45,6 +46,13 @@ impl Builder<'_> {
         if let Some(with) = &query.with {
             if with.recursive {
                 return Err(self.unsupported("WITH RECURSIVE"));
+            }
+            let mut written = with.cte_tables.iter().filter(|one| writes(&one.query.body));
+            if let Some(named) = written.next()
+                && (with.cte_tables.len() > 1 || !returns_all(query, &named.alias.name.value))
+            {
+                let what = "a WITH that writes, but for one whose rows are returned as they are,";
+                return Err(self.unsupported(what));
             }
             for named in &with.cte_tables {
                 let name = named.alias.name.value.clone();
@@ -96,6 +104,21 @@ impl Builder<'_> {
                 self.leave();
                 Ok(self.either(left, right))
             }
+            SetExpr::Insert(statement)
+            | SetExpr::Update(statement)
+            | SetExpr::Delete(statement) => {
+                let outputs = match statement {
+                    ast::Statement::Insert(insert) => self.insert(insert)?,
+                    ast::Statement::Update(update) => self.update(update)?,
+                    ast::Statement::Delete(delete) => self.delete(delete)?,
+                    other => return Err(self.unsupported(&format!("`{other}` as a query"))),
+                };
+                Ok(Found {
+                    outputs,
+                    shape: Shape::default(),
+                    first: None,
+                })
+            }
             SetExpr::Values(_) => Err(self.unsupported("VALUES as a table")),
             other => Err(self.unsupported(&format!("`{other}` as a query"))),
         }
@@ -119,6 +142,9 @@ impl Builder<'_> {
     }
 
     fn select(&mut self, select: &ast::Select, role: Role) -> Translated<Found> {
+        if let Some(clause) = unread(select) {
+            return Err(self.unsupported(clause));
+        }
         let first = self.parts.len();
         let mut conditions = Vec::new();
         // The outputs come first in the text, and placeholders are counted in the order of the

@@ -1,6 +1,7 @@
 //! INSERT, UPDATE and DELETE, and what each SQL text is.
 
 use super::ddl::object_name;
+use super::parse::is_upsert;
 use super::scope::{Builder, Columns, Scope};
 use super::{Arguments, Sql};
 use crate::expr::{Condition, Expr, PartId, StatementId};
@@ -93,7 +94,7 @@ fn level(sql: &str) -> Sql {
 }
 
 impl Builder<'_> {
-    fn insert(&mut self, insert: &ast::Insert) -> Translated<Vec<Output>> {
+    pub(super) fn insert(&mut self, insert: &ast::Insert) -> Translated<Vec<Output>> {
         let TableObject::TableName(name) = &insert.table else {
             return Err(self.unsupported("an insert into something other than a table"));
         };
@@ -209,6 +210,11 @@ impl Builder<'_> {
         };
         let part = self.add_part(table, Action::Insert(row))?;
         let Some(on) = &insert.on else {
+            if is_upsert(self.sql) {
+                let key = &self.schema.table(table).primary_key;
+                let sets = given.into_iter().filter(|set| !key.contains(&set.column));
+                self.set_conflict(part, OnConflict::Update(sets.collect()));
+            }
             return Ok(part);
         };
         let mut only_where = None;
@@ -320,7 +326,7 @@ impl Builder<'_> {
         }
     }
 
-    fn update(&mut self, update: &ast::Update) -> Translated<Vec<Output>> {
+    pub(super) fn update(&mut self, update: &ast::Update) -> Translated<Vec<Output>> {
         let mut conditions = Vec::new();
         self.scopes.push(Scope::default());
         self.from(&update.table, Role::From, &mut conditions)?;
@@ -368,7 +374,7 @@ impl Builder<'_> {
         }
     }
 
-    fn delete(&mut self, delete: &ast::Delete) -> Translated<Vec<Output>> {
+    pub(super) fn delete(&mut self, delete: &ast::Delete) -> Translated<Vec<Output>> {
         let mut conditions = Vec::new();
         self.scopes.push(Scope::default());
         let (FromTable::WithFromKeyword(from) | FromTable::WithoutKeyword(from)) = &delete.from;

@@ -142,7 +142,7 @@ fn what_is_about_objects_or_put_together_is_left_out_by_name() {
         interface Accounts {
             @Query("select a from Account a where a.owner = :owner")
             Account of(@Param("owner") String owner);
-            @Update("<script>update account set balance = 1 <if test='id != null'>where id = #{id}</if></script>")
+            @Update("<script>update account set balance = 1 <new test='id != null'>where id = #{id}</new></script>")
             void put(Integer id);
         }
         class Bank {
@@ -152,7 +152,37 @@ fn what_is_about_objects_or_put_together_is_left_out_by_name() {
         }"#;
     let told = missing(&read(text)).join("\n");
     assert!(told.contains("a query about objects"), "{told}");
-    assert!(told.contains("the SQL text is not known"), "{told}");
+    assert!(told.contains("<new> is not followed"), "{told}");
+}
+
+#[test]
+fn a_statement_with_and_without_a_part_is_asked_both_ways() {
+    let text = r#"
+        interface Accounts {
+            @Update("<script>update account <set><if test='balance != null'>balance = #{balance},</if> owner_name = #{owner}</set> where id = #{id}</script>")
+            int put(@Param("id") int id, @Param("balance") Integer balance, @Param("owner") String owner);
+            @Delete("<script>delete from account where id in <foreach collection='ids' item='one' open='(' separator=',' close=')'>#{one}</foreach></script>")
+            int drop(@Param("ids") List<Integer> ids);
+        }
+        class Bank {
+            private Accounts accounts;
+            @Transactional
+            public void change(int id, Integer balance, String owner) { accounts.put(id, balance, owner); }
+            @Transactional
+            public void clear(List<Integer> ids) { accounts.drop(ids); }
+        }"#;
+    let program = read(text);
+    assert_eq!(missing(&program), [""; 0], "{program}");
+    let told = program.to_string();
+    assert!(
+        told.contains("set balance = balance, owner_name = owner where id = id"),
+        "{told}"
+    );
+    assert!(
+        told.contains("set owner_name = owner where id = id"),
+        "{told}"
+    );
+    assert!(told.contains("id in (ids)"), "{told}");
 }
 
 #[test]

@@ -42,6 +42,59 @@ fn described(part: &Part, schema: &Schema) -> String {
     format!("{} {reach} r({reads}) w({writes})", table.name)
 }
 
+/// What a statement is refused for.
+fn refused(sql: &str) -> String {
+    let text = format!("{TABLES} transaction t(p int, q int, some list) {sql}; end;");
+    match read_sql_file(&text, "t.sql", None) {
+        Ok(_) => panic!("{sql} is read"),
+        Err(error) => error.to_string(),
+    }
+}
+
+#[test]
+fn queries_before_a_write_and_writes_as_queries() {
+    check(
+        "with picked as (select k from a where y = :p for update) \
+         update a set x = :q from picked where a.k = picked.k",
+        &["a key r(!) w(x)", "a predicate r(k y !) w()"],
+    );
+    check(
+        "with done as (update a set x = x + :q where k = :p returning x, y) select y, x from done",
+        &["a key r(x !) w(x)"],
+    );
+    check(
+        "with gone as (delete from b where k = :p and n = :q returning x) select * from gone",
+        &["b key r(!) w(k n x !)"],
+    );
+    for sql in [
+        "with done as (update a set x = 1 where k = :p returning x) select x from done where x > 1",
+        "with done as (update a set x = 1 where k = :p returning x) select count(x) from done",
+        "with gone as (delete from a where k = :p returning k) insert into b (k, n) select k, 1 from gone",
+    ] {
+        assert!(
+            refused(sql).contains("a WITH that writes"),
+            "{}",
+            refused(sql)
+        );
+    }
+}
+
+#[test]
+fn clauses_of_other_dialects_are_named() {
+    let told = refused("select x from a where k = :p connect by prior k = x");
+    assert!(told.contains("CONNECT BY is not supported"), "{told}");
+}
+
+#[test]
+fn an_upsert_sets_the_columns_that_it_names() {
+    check(
+        "upsert into a (k, x) values (:p, :q)",
+        &["a key r(!) w(k x y name !)"],
+    );
+    let same = "insert into a (k, x) values (:p, :q) on conflict (k) do update set x = excluded.x";
+    check(same, &["a key r(!) w(k x y name !)"]);
+}
+
 #[test]
 fn lookups_by_key_do_not_read_the_key() {
     check("select x from a where k = :p", &["a key r(x !) w()"]);
@@ -175,6 +228,9 @@ fn what_a_write_returns_is_read_unless_it_set_it() {
     assert_eq!(read("update a set x = 1 where k = :p returning x"), "");
     assert_eq!(read("update a set x = x + 1 where k = :p returning x"), "x");
     assert_eq!(read("delete from a where k = :p returning name"), "name");
+    let with =
+        "with done as (update a set x = 1 where k = :p returning x, y) select y, x from done";
+    assert_eq!(read(with), "y");
 }
 
 #[test]

@@ -80,6 +80,8 @@ pub(super) struct Name {
     pub key: Vec<Linear>,
     /// Whether the row is there before anything runs.
     pub present: Formula,
+    /// Whether it is the row of no other name.
+    pub apart: bool,
     /// The cells looked at before anything is written to them.
     pub cells: FxHashMap<ColumnId, Symbol>,
 }
@@ -287,13 +289,13 @@ impl<'a> Encoder<'a> {
                 let term = Linear::constant(*number);
                 match term.is_small() {
                     true => Encoder::scalar(term),
-                    false => self.opaque(),
+                    false => self.function(number.to_string(), Vec::new()),
                 }
             }
             Value::Real(number) if number.fract() == 0.0 && number.abs() < 1e9 => {
                 Encoder::scalar(Linear::constant(*number as i64))
             }
-            Value::Real(_) => self.opaque(),
+            Value::Real(number) => self.function(number.to_string(), Vec::new()),
             Value::Text(text) => match self.texts.binary_search(text) {
                 Ok(at) => Encoder::scalar(Linear::constant(names::text_code(at))),
                 Err(_) => self.opaque(),

@@ -6,11 +6,13 @@ use super::{Encoder, Name, Symbol};
 use crate::access::{Binding, Reach};
 use crate::expr::{Condition, Expr, Row, Value};
 use crate::ir::{Action, Part, Statement};
-use crate::schema::{TableId, Type};
+use crate::schema::{ColumnId, TableId, Type};
 use rustc_hash::FxHashMap;
 
 /// The greatest number of elements of a list that is an argument.
 pub(in super::super) const ELEMENTS_MAX: usize = 3;
+/// The greatest number of elements of one whose elements are called by their numbers.
+const INDEXED_MAX: usize = 64;
 /// The most rows of a table that no statement calls by key.
 pub(in super::super) const OTHERS_MAX: usize = 4;
 /// The distance of two texts of the program among all texts.
@@ -93,10 +95,10 @@ impl<'a> Encoder<'a> {
             }
             let transaction = &self.program.transactions[run.transaction];
             let mut arguments = Vec::new();
-            for parameter in &transaction.parameters {
+            for (id, parameter) in (0..).zip(&transaction.parameters) {
                 let name = format!("{}{}.{}", transaction.name, number, parameter.name);
                 arguments.push(match parameter.ty {
-                    Type::List => self.list(name),
+                    Type::List => self.list(name, indexed(&run.path, id)),
                     ty => self.fresh(name, ty, true),
                 });
             }
@@ -104,18 +106,24 @@ impl<'a> Encoder<'a> {
         }
     }
 
-    fn list(&mut self, name: String) -> Symbol {
+    /// A list of at most [`ELEMENTS_MAX`] elements; where one beyond these is called by its number, of as many as that
+    /// takes.
+    fn list(&mut self, name: String, indexed: usize) -> Symbol {
+        let (least, most) = match indexed > ELEMENTS_MAX {
+            true => (indexed, indexed),
+            false => (0, ELEMENTS_MAX),
+        };
         let mut items = Vec::new();
-        for index in 0..ELEMENTS_MAX {
+        for index in 0..most {
             items.push(self.fresh(format!("{name}[{index}]"), Type::Other, true));
         }
-        let size = self.number(format!("size of {name}"), Type::Integer, 1);
-        let least = self.constraints.at_most(&Linear::constant(0), &size);
-        let most = self
-            .constraints
-            .at_most(&size, &Linear::constant(ELEMENTS_MAX as i64));
-        self.constraints.require(least);
-        self.constraints.require(most);
+        let default = least.max(1) as i64;
+        let size = self.number(format!("size of {name}"), Type::Integer, default);
+        let bounds = [least, most].map(|bound| Linear::constant(bound as i64));
+        let enough = self.constraints.at_most(&bounds[0], &size);
+        let few = self.constraints.at_most(&size, &bounds[1]);
+        self.constraints.require(enough);
+        self.constraints.require(few);
         Symbol::List { size, items }
     }
 
@@ -157,9 +165,44 @@ impl<'a> Encoder<'a> {
         others.sort();
         for (table, rows) in others {
             self.caps.rows |= rows > OTHERS_MAX;
+            let first = self.names.len();
             for _ in 0..rows.min(OTHERS_MAX) {
                 self.name(table, None);
             }
+            self.set_apart(table, first);
+        }
+    }
+
+    /// The rows from that one on, which no statement calls by key, are none of those that are called, and come in the
+    /// order of their keys, with those that are there in front. Nothing is lost by this: one that were the row of
+    /// another name could as well not be there, with a key of its own; and which of them is which does not matter.
+    fn set_apart(&mut self, table: TableId, first: usize) {
+        let declared = self.program.schema.table(table);
+        let many = |column: &ColumnId| declared.columns[column.index()].ty != Type::Boolean;
+        if !declared.primary_key.iter().any(many) {
+            return;
+        }
+        for other in first..self.names.len() {
+            for known in self.by_table[table.index()].clone() {
+                if known < first {
+                    let same = self.same_row(known, other);
+                    let apart = self.constraints.not(same);
+                    self.constraints.require(apart);
+                }
+            }
+            if other > first {
+                let (left, right) = (&self.names[other - 1], &self.names[other]);
+                let keys = left.key.iter().cloned().zip(right.key.iter().cloned());
+                let keys: Vec<(Linear, Linear)> = keys.collect();
+                let (there, before) = (right.present, left.present);
+                let ordered = self.lexically_less(&keys);
+                let in_front = self.constraints.implies(there, before);
+                self.constraints.require(ordered);
+                self.constraints.require(in_front);
+            }
+        }
+        for other in first..self.names.len() {
+            self.names[other].apart = true;
         }
     }
 
@@ -247,11 +290,32 @@ impl<'a> Encoder<'a> {
             table,
             key,
             present,
+            apart: false,
             cells: FxHashMap::default(),
         });
         self.by_table[table.index()].push(number);
         number
     }
+}
+
+/// How many elements of a parameter the path calls by a number.
+fn indexed(path: &crate::paths::Path, parameter: u32) -> usize {
+    let guards = path.guards.iter();
+    let guards = guards.flat_map(|guard| guard.condition.expressions());
+    let statements = path.statements.iter().flat_map(expressions);
+    let mut most = 0;
+    for expr in statements.chain(guards).flat_map(|expr| expr.all()) {
+        let Expr::Element { list, index } = expr else {
+            continue;
+        };
+        if let (Expr::Parameter(id), Expr::Constant(Value::Integer(at))) = (&**list, &**index)
+            && id.0 == parameter
+            && let Ok(at) = usize::try_from(*at)
+        {
+            most = most.max(at.saturating_add(1).min(INDEXED_MAX));
+        }
+    }
+    most
 }
 
 /// How many rows of a search the path looks at.

@@ -411,8 +411,13 @@ impl Encoder<'_> {
                 keys.extend(left.iter().cloned().zip(right.iter().cloned()));
             }
         }
+        self.lexically_less(&keys)
+    }
+
+    /// That the left sides are less than the right ones, the first pair that differs counts.
+    pub(super) fn lexically_less(&mut self, pairs: &[(Linear, Linear)]) -> Formula {
         let mut before = Constraints::FALSE;
-        for (left, right) in keys.iter().rev() {
+        for (left, right) in pairs.iter().rev() {
             let less = self.constraints.less(left, right);
             let equal = self.constraints.equal(left, right);
             let tie = self.constraints.and([equal, before]);

@@ -5,6 +5,9 @@ use super::{Encoder, Here, Symbol};
 use crate::expr::{Condition, Expr, Operator, Row};
 use crate::resolve::FIELD;
 
+/// How many calls of a function are held against each other.
+const CONGRUENT_MAX: usize = 24;
+
 impl Encoder<'_> {
     /// The value of an expression.
     pub(super) fn value(&mut self, expr: &Expr, here: &Here) -> Symbol {
@@ -115,10 +118,11 @@ impl Encoder<'_> {
         let list = self.value(list, here);
         let (_, index) = self.scalar_of(index, here);
         match (list, index.known()) {
+            // NULL beyond the end, as in a play.
             (Symbol::List { items, .. }, Some(at)) => {
                 let at = usize::try_from(at).ok();
                 let found = at.and_then(|at| items.get(at).cloned());
-                found.unwrap_or_else(|| self.opaque())
+                found.unwrap_or_else(Encoder::null)
             }
             (Symbol::List { items, .. }, None) => {
                 let mut cases = Vec::new();
@@ -148,11 +152,34 @@ impl Encoder<'_> {
             }
             return chosen;
         }
+        if let ("min" | "max" | "least" | "greatest", [one, two]) = (name, given.as_slice())
+            && let Some(found) = self.extreme(matches!(name, "min" | "least"), one, two)
+        {
+            return found;
+        }
         self.function(name.to_string(), given)
     }
 
+    /// The lesser or the greater of two values; NULL where one is.
+    fn extreme(&mut self, least: bool, one: &Symbol, two: &Symbol) -> Option<Symbol> {
+        let (Symbol::Scalar { null: a, value: x }, Symbol::Scalar { null: b, value: y }) =
+            (one, two)
+        else {
+            return None;
+        };
+        let first = match least {
+            true => self.constraints.at_most(x, y),
+            false => self.constraints.at_most(y, x),
+        };
+        self.link(x, y);
+        let value = self.constraints.cases(vec![(first, x.clone())], y.clone());
+        self.link(x, &value);
+        let null = self.constraints.or([*a, *b]);
+        Some(Symbol::Scalar { null, value })
+    }
+
     /// A function that is not interpreted: the same for the same arguments.
-    fn function(&mut self, name: String, given: Vec<Symbol>) -> Symbol {
+    pub(super) fn function(&mut self, name: String, given: Vec<Symbol>) -> Symbol {
         let same = |(other, arguments, _): &&(String, Vec<Symbol>, Symbol)| {
             *other == name && *arguments == given
         };
@@ -160,8 +187,41 @@ impl Encoder<'_> {
             return value.clone();
         }
         let value = self.opaque();
+        let known: Vec<usize> = (0..self.calls.len())
+            .filter(|at| self.calls[*at].0 == name)
+            .collect();
+        // Objects are told apart by their fields, not by what stands for them here.
+        if !name.starts_with(FIELD) && known.len() < CONGRUENT_MAX {
+            for at in known {
+                let (_, arguments, result) = self.calls[at].clone();
+                self.agree_on_results((&arguments, &result), (&given, &value));
+            }
+        }
         self.calls.push((name, given, value.clone()));
         value
+    }
+
+    /// Where the arguments of two calls are equal, so are their results.
+    fn agree_on_results(&mut self, one: (&[Symbol], &Symbol), two: (&[Symbol], &Symbol)) {
+        if one.0.len() != two.0.len() {
+            return;
+        }
+        let mut all = Vec::new();
+        for pair in one.0.iter().zip(two.0) {
+            let differ = match pair {
+                (Symbol::Scalar { .. }, Symbol::Scalar { .. }) => {
+                    self.symbols_differ(pair.0, pair.1)
+                }
+                (left, right) if left == right => Constraints::FALSE,
+                _ => return,
+            };
+            all.push(self.constraints.not(differ));
+        }
+        let same = self.constraints.and(all);
+        let differ = self.symbols_differ(one.1, two.1);
+        let both = self.constraints.and([same, differ]);
+        let agree = self.constraints.not(both);
+        self.constraints.require(agree);
     }
 
     /// The fields of an object that are looked at, and their values.

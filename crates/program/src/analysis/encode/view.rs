@@ -11,7 +11,7 @@ impl Encoder<'_> {
             return Constraints::TRUE;
         }
         let (a, b) = (&self.names[left], &self.names[right]);
-        if a.table != b.table || a.key.is_empty() {
+        if a.table != b.table || a.key.is_empty() || a.apart || b.apart {
             return Constraints::FALSE;
         }
         let pairs: Vec<(Linear, Linear)> =

@@ -54,6 +54,9 @@ pub(super) struct Simplex {
     /// Rows about which something changed, and which those are.
     touched: Vec<u32>,
     is_touched: Vec<bool>,
+    /// Rows whose sum may be out of its bounds, and which those are.
+    suspects: Vec<u32>,
+    is_suspect: Vec<bool>,
     exchanges: u64,
     lost: bool,
 }
@@ -97,6 +100,7 @@ impl Simplex {
             terms,
         });
         self.is_touched.push(false);
+        self.is_suspect.push(false);
         self.touch(row);
         column
     }
@@ -104,6 +108,12 @@ impl Simplex {
     fn touch(&mut self, row: u32) {
         if !std::mem::replace(&mut self.is_touched[row as usize], true) {
             self.touched.push(row);
+        }
+    }
+
+    fn suspect(&mut self, row: u32) {
+        if !std::mem::replace(&mut self.is_suspect[row as usize], true) {
+            self.suspects.push(row);
         }
     }
 
@@ -186,8 +196,11 @@ impl Simplex {
         if self.row_of[at].is_none() && self.value[at].against(bound) == outside {
             self.move_to(column, Fraction::whole(bound));
         }
-        if self.row_of[at].is_some() && self.fixed(column) {
-            self.settled.push(column);
+        if let Some(row) = self.row_of[at] {
+            self.suspect(row);
+            if self.fixed(column) {
+                self.settled.push(column);
+            }
         }
         for holder in 0..self.inside[at].len() {
             self.touch(self.inside[at][holder]);
@@ -213,6 +226,7 @@ impl Simplex {
                 let at = *basic as usize;
                 self.value[at] = self.value[at].plus(factor.times(by));
                 self.lost |= self.value[at].is_lost();
+                self.suspect(*row);
             }
         }
         self.inside[column as usize] = holders;
@@ -248,24 +262,33 @@ impl Simplex {
     }
 
     /// The first sum out of its bounds: its row, the bound, and whether it must rise.
-    fn outside(&self) -> Option<(usize, i64, bool)> {
+    fn outside(&mut self) -> Option<(usize, i64, bool)> {
         let mut found: Option<(Column, usize, i64, bool)> = None;
-        for (row, Row { basic, .. }) in self.rows.iter().enumerate() {
-            let at = *basic as usize;
-            if found.is_some_and(|(least, ..)| least < *basic) {
-                continue;
+        let mut suspects = std::mem::take(&mut self.suspects);
+        suspects.retain(|row| {
+            let basic = self.rows[*row as usize].basic;
+            let Some((bound, rises)) = self.broken(basic) else {
+                self.is_suspect[*row as usize] = false;
+                return false;
+            };
+            if found.is_none_or(|(least, ..)| basic < least) {
+                found = Some((basic, *row as usize, bound, rises));
             }
-            if let Some((least, _)) = self.lower[at]
-                && self.value[at].against(least) == Ordering::Less
-            {
-                found = Some((*basic, row, least, true));
-            } else if let Some((most, _)) = self.upper[at]
-                && self.value[at].against(most) == Ordering::Greater
-            {
-                found = Some((*basic, row, most, false));
-            }
-        }
+            true
+        });
+        self.suspects = suspects;
         found.map(|(_, row, bound, rises)| (row, bound, rises))
+    }
+
+    /// The bound that a column is out of, and whether it must rise.
+    fn broken(&self, column: Column) -> Option<(i64, bool)> {
+        let at = column as usize;
+        let value = &self.value[at];
+        let below = |(least, _): &(i64, Literal)| value.against(*least) == Ordering::Less;
+        let above = |(most, _): &(i64, Literal)| value.against(*most) == Ordering::Greater;
+        let low = self.lower[at].filter(below).map(|(least, _)| (least, true));
+        let high = || self.upper[at].filter(above).map(|(most, _)| (most, false));
+        low.or_else(high)
     }
 
     /// A column of the row that can move so that the sum rises or falls.
