@@ -19,7 +19,6 @@ use crate::Budget;
 use crate::budget::Limit;
 use crate::engine::Engine;
 use crate::observe::{AmbiguousRead, Observed, Taken};
-use crate::strong::shape::Shape;
 use history::{CommitOrder, Level, OpId, TxnId, Verdict};
 use std::borrow::Cow;
 use std::sync::atomic::AtomicU32;
@@ -48,13 +47,7 @@ pub fn verdict(
     level: Level,
     budget: &Budget<'_>,
 ) -> Result<Verdict, Limit> {
-    let plain = match engine.verdict(level) {
-        // The parallel levels give up where an indeterminate transaction may have served a read.
-        Err(limit) if !observed.ambiguous.is_empty() && budget.check("solve").is_ok() => {
-            return by_cases(observed, level, budget, limit);
-        }
-        plain => plain?,
-    };
+    let plain = engine.verdict(level)?;
     // The strong levels choose writers together with version orders.
     let is_weak = Level::WEAK.contains(&level) && level != Level::ReadUncommitted;
     let Verdict::Holds(order) = &plain else {
@@ -78,48 +71,14 @@ pub fn verdict(
     {
         return Ok(Verdict::Holds(order));
     }
-    let tried_max = tried_max(observed);
+    let op_count = observed.history.op_count().max(1) as u64;
+    let tried_max = (OPS_MAX / op_count).clamp(CHOICES_MIN, CHOICES_MAX);
     for number in 0..choice_count.min(tried_max) {
         if let Some(order) = cases.holds(&choice(&reads, number))? {
             return Ok(Verdict::Holds(order));
         }
     }
     cases.violated(&reads, tried_max)
-}
-
-/// How many choices are tried.
-fn tried_max(observed: &Observed<'_>) -> u64 {
-    let op_count = observed.history.op_count().max(1) as u64;
-    (OPS_MAX / op_count).clamp(CHOICES_MIN, CHOICES_MAX)
-}
-
-/// The verdict on a parallel level from that with each choice: it holds if it does with one. `limit` if there are too
-/// many or none of them is good.
-fn by_cases(
-    observed: &Observed<'_>,
-    level: Level,
-    budget: &Budget<'_>,
-    limit: Limit,
-) -> Result<Verdict, Limit> {
-    let reads = that_may_count(observed);
-    let (choice_count, tried_max) = (count(&reads), tried_max(observed));
-    if choice_count > tried_max || !matches!(Shape::of(level), Some(shape) if shape.parallel) {
-        return Err(limit);
-    }
-    let cases = Cases {
-        observed,
-        level,
-        budget,
-    };
-    for number in 0..choice_count {
-        let choice = choice(&reads, number);
-        let chosen = observed.with_choice(&choice);
-        if let Verdict::Holds(mut order) = Engine::new(&chosen, budget).verdict(level)? {
-            order.reads = cases.that_count(&choice, &chosen);
-            return Ok(Verdict::Holds(order));
-        }
-    }
-    Err(limit)
 }
 
 /// The ambiguous reads by transactions that count as committed in some interpretation in which
