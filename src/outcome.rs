@@ -7,7 +7,7 @@ use std::fmt;
 use std::time::{Duration, Instant};
 
 /// How long it may take to find out which weaker levels hold, if nothing else was long.
-const WEAKER: Duration = Duration::from_secs(2);
+pub(crate) const WEAKER: Duration = Duration::from_secs(2);
 
 /// The width of explanations.
 const WIDTH: usize = 100;
