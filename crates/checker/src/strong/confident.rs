@@ -26,6 +26,8 @@ use crate::budget::Limit;
 use crate::observe::Link;
 use std::ops::Range;
 
+/// A step decides no fewer, unless the one before was taken back.
+const STEP_MIN: f64 = 64.0;
 /// Steps are given up after so many.
 const STEPS_MAX: usize = 400;
 /// The share of the open alternatives that is decided in a step, at most, by attempt.
@@ -100,7 +102,7 @@ fn attempt(
         if is_complete {
             break;
         }
-        let step_len = step_len(&likely, share);
+        let step_len = step_len(&likely, share, share / share_max);
         let edge_count = graph.edge_count();
         for step in &likely[..step_len] {
             alternatives.add(&mut graph, step.alternative, step.way);
@@ -288,9 +290,11 @@ fn by_likelihood(graph: &mut Dense, alternatives: &Alternatives, open: &[u32]) -
     steps
 }
 
-/// How many alternatives to decide at once: no edge against the order while there are others.
-fn step_len(likely: &[Step], share: f64) -> usize {
-    let wanted = ((likely.len() as f64 * share) as usize).max(1);
+/// How many alternatives to decide at once: no edge against the order while there are others. `eagerness` is 1, and
+/// less after steps that were taken back.
+fn step_len(likely: &[Step], share: f64, eagerness: f64) -> usize {
+    let least = STEP_MIN * eagerness;
+    let wanted = ((likely.len() as f64 * share).max(least) as usize).clamp(1, likely.len());
     let forward = likely.partition_point(|step| step.margin > 0.0);
     if forward >= FORWARD_MIN {
         wanted.min(forward)

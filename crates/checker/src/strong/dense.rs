@@ -9,9 +9,9 @@
 //! changed; a sort O(m + n log n). n² / 8 bytes. Taking edges back means filling the rows again.
 
 use super::known::{Edges, Known};
+use super::reach::BITS_EVENTS_MAX;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::ops::Range;
 
 /// An edge from one event to another.
 pub type Edge = (u32, u32);
@@ -19,6 +19,9 @@ pub type Edge = (u32, u32);
 /// Rows are read and written in blocks of so many bits.
 const BLOCK: usize = 512;
 type Block = [u64; BLOCK / 64];
+/// Some of the blocks of a row, a bit for each.
+type Blocks = u64;
+const _: () = assert!(BITS_EVENTS_MAX.div_ceil(BLOCK) <= Blocks::BITS as usize);
 
 /// See the module's text.
 pub struct Dense {
@@ -31,6 +34,8 @@ pub struct Dense {
     order: Vec<u32>,
     place: Vec<u32>,
     rows: Vec<Block>,
+    /// By event, the blocks of its row that are not empty.
+    used: Vec<Blocks>,
 }
 
 impl Dense {
@@ -56,6 +61,7 @@ impl Dense {
             order: (0..count as u32).collect(),
             place: (0..count as u32).collect(),
             rows: vec![[0; BLOCK / 64]; blocks * count],
+            used: vec![0; count],
         }
     }
 
@@ -95,28 +101,27 @@ impl Dense {
         let new = Edges::new(self.edges[self.settled..].iter().copied(), self.count);
         let before = Edges::new(self.edges.iter().copied(), self.count);
         // By event, the blocks of its row that changed.
-        let mut changed = vec![0..0; self.count];
+        let mut changed: Vec<Blocks> = vec![0; self.count];
         for &event in &self.order {
-            let (mut mine, at) = (0..0, event as usize);
+            let (mut mine, at) = (0, event as usize);
             for &other in new.of(event) {
                 let (block, word) = (other as usize / BLOCK, other as usize % BLOCK / 64);
                 let bit = 1u64 << (other % 64);
                 if self.rows[at * self.blocks + block][word] & bit == 0 {
-                    let theirs = 0..self.blocks as u32;
-                    let added = join(&mut self.rows, self.blocks, at, other as usize, theirs);
-                    widen(&mut mine, added);
+                    let theirs = self.used[other as usize];
+                    mine |= join(&mut self.rows, self.blocks, at, other as usize, theirs);
                     self.rows[at * self.blocks + block][word] |= bit;
-                    widen(&mut mine, block as u32..block as u32 + 1);
+                    mine |= 1 << block;
                 }
             }
             for &other in before.of(event) {
-                let theirs: Range<u32> = changed[other as usize].clone();
-                if theirs.start < theirs.end {
-                    let added = join(&mut self.rows, self.blocks, at, other as usize, theirs);
-                    widen(&mut mine, added);
+                let theirs = changed[other as usize];
+                if theirs != 0 {
+                    mine |= join(&mut self.rows, self.blocks, at, other as usize, theirs);
                 }
             }
             changed[at] = mine;
+            self.used[at] |= mine;
         }
         self.settled = self.edges.len();
         true
@@ -126,6 +131,7 @@ impl Dense {
     pub fn truncate(&mut self, edge_count: usize) {
         self.edges.truncate(edge_count);
         self.rows.fill([0; BLOCK / 64]);
+        self.used.fill(0);
         self.settled = 0;
         let is_sorted = self.settle();
         debug_assert!(is_sorted, "what was sorted with more edges is sorted");
@@ -226,35 +232,24 @@ impl Dense {
 
 /// Adds these blocks of one event's row to that of another. Returns the blocks that changed.
 #[inline]
-fn join(rows: &mut [Block], blocks: usize, to: usize, from: usize, of: Range<u32>) -> Range<u32> {
-    let range = of.start as usize..of.end as usize;
+fn join(rows: &mut [Block], blocks: usize, to: usize, from: usize, mut of: Blocks) -> Blocks {
     let (theirs, mine) = if from < to {
         let (low, high) = rows.split_at_mut(to * blocks);
-        (&low[from * blocks..][range.clone()], &mut high[range])
+        (&low[from * blocks..][..blocks], &mut high[..blocks])
     } else {
         let (low, high) = rows.split_at_mut(from * blocks);
-        (&high[range.clone()], &mut low[to * blocks..][range])
+        (&high[..blocks], &mut low[to * blocks..][..blocks])
     };
-    let (mut first, mut end) = (of.end, of.start);
-    for (at, (mine, theirs)) in (of.start..).zip(mine.iter_mut().zip(theirs)) {
+    let mut changed = 0;
+    while of != 0 {
+        let at = of.trailing_zeros() as usize;
+        of &= of - 1;
         let mut new = 0;
-        for (mine, theirs) in mine.iter_mut().zip(theirs) {
+        for (mine, theirs) in mine[at].iter_mut().zip(&theirs[at]) {
             new |= theirs & !*mine;
             *mine |= theirs;
         }
-        if new != 0 {
-            first = first.min(at);
-            end = at + 1;
-        }
+        changed |= Blocks::from(new != 0) << at;
     }
-    first..end
-}
-
-/// Widens a range to hold another.
-fn widen(range: &mut Range<u32>, other: Range<u32>) {
-    if range.start >= range.end {
-        *range = other;
-    } else if other.start < other.end {
-        *range = range.start.min(other.start)..range.end.max(other.end);
-    }
+    changed
 }

@@ -52,7 +52,7 @@ pub fn better_guess(
 }
 
 /// With no more conflicts than one in so many transactions a guess is good enough.
-const FEW: usize = 1000;
+pub const FEW: usize = 1000;
 
 /// A guess that agrees with everything known, made with the help of another.
 type Guess = fn(&Known<'_>, &[u32]) -> Option<Vec<u32>>;

@@ -3,8 +3,9 @@
 //! Definition: a level holds if its versions can be ordered so that the events of the transactions
 //! (`shape`) have no cycle. Steps, each ending the question if it can:
 //!
-//! 1. *guess* an order by running the transactions again (`guess`), and look what is wrong with it
-//!    (`conflicts`): nothing, and the order is the proof;
+//! 1. *guess* an order: that of the transactions' numbers or places in the file (`suggested`), or by
+//!    running them again (`guess`), and look what is wrong with it (`conflicts`): nothing, and the
+//!    order is the proof;
 //! 2. take the best of that guess, those that numbers in the history suggest (`hints`: versions,
 //!    values that count, transactions), one by the clock and one by estimated time (`estimate`);
 //!    *prune* the pairs of versions that are wrong and of which only one order closes no cycle, and
@@ -53,6 +54,7 @@ pub mod shape;
 mod solver;
 mod sorted;
 mod spare;
+mod suggested;
 mod theory;
 pub mod timeline;
 mod topological;
@@ -131,26 +133,50 @@ pub fn guess_order(
     let shape = shape.with_sessions();
     let started = Instant::now();
     (budget.progress)("guessing an order");
-    let timeline = Timeline::new(observed).filter(|_| shape.real_time);
-    let first = guess::guess(observed, shape, timeline.as_ref(), budget)?;
-    let mut effort = Effort::default();
-    let mut order = None;
-    if first.complete && observed.known.is_empty() {
-        let walk = conflicts::walk(observed, shape, &first.events, &Settled { observed });
-        effort.conflicts = walk.conflicts.len();
-        if walk.conflicts.is_empty() {
-            let counts = |txn| observed.taken[txn as usize];
-            let events = &first.events;
-            order = Some(commit_order(observed, shape, events, &walk.writers, counts));
+    for events in suggested::orders(observed, shape) {
+        budget.check("guess")?;
+        let first = looked_at(observed, shape, events, started);
+        if first.effort.conflicts <= observed.history.txn_count() / guesses::FEW {
+            return Ok(first);
         }
     }
-    effort.guess_seconds = started.elapsed().as_secs_f64();
+    let timeline = Timeline::new(observed).filter(|_| shape.real_time);
+    let first = guess::guess(observed, shape, timeline.as_ref(), budget)?;
+    if first.complete && observed.known.is_empty() {
+        return Ok(looked_at(observed, shape, first.events, started));
+    }
     Ok(FirstGuess {
-        order,
-        is_far_off: !first.complete || effort.conflicts > observed.history.txn_count() / 4,
+        order: None,
+        is_far_off: !first.complete,
         events: first.events,
-        effort,
+        effort: Effort {
+            guess_seconds: started.elapsed().as_secs_f64(),
+            ..Effort::default()
+        },
     })
+}
+
+/// A guess with all events, and what is wrong with it.
+fn looked_at(
+    observed: &Observed<'_>,
+    shape: Shape,
+    events: Vec<u32>,
+    started: Instant,
+) -> FirstGuess {
+    let walk = conflicts::walk(observed, shape, &events, &Settled { observed });
+    let conflicts = walk.conflicts.len();
+    let counts = |txn| observed.taken[txn as usize];
+    let proof = || commit_order(observed, shape, &events, &walk.writers, counts);
+    FirstGuess {
+        order: walk.conflicts.is_empty().then(proof),
+        is_far_off: conflicts > observed.history.txn_count() / 4,
+        effort: Effort {
+            conflicts,
+            guess_seconds: started.elapsed().as_secs_f64(),
+            ..Effort::default()
+        },
+        events,
+    }
 }
 
 /// Which shortcuts to take on the way to a verdict on a strong level. The verdict does not depend on

@@ -3,7 +3,7 @@
 //! Definition: of each event, the events that lead to it along known edges. Where there are few
 //! events, as one bit for each; where sessions count, as how many events of each session, which run
 //! in line, so that one number says it all. Cost: O(m·w) for m edges and w words of an event's row:
-//! n / 64 for n events with bits, half the number of sessions with clocks.
+//! at most n / 64 for n events with bits, half the number of sessions with clocks.
 
 use super::known::Known;
 
@@ -22,19 +22,14 @@ impl Reach {
     /// Empty rows for these events; None where they would take too much.
     pub fn new(known: &Known<'_>, event_count: usize) -> Option<Reach> {
         if event_count <= BITS_EVENTS_MAX {
-            let words = event_count.div_ceil(64);
-            let rows = Vec::new();
-            return Some(Reach::Bits(Bits { words, rows }));
+            return Some(Reach::none());
         }
         Clocks::new(known).map(Reach::Clocks)
     }
 
-    /// No rows, which take no memory.
+    /// No rows yet, which take no memory.
     pub fn none() -> Reach {
-        Reach::Bits(Bits {
-            words: 0,
-            rows: Vec::new(),
-        })
+        Reach::Bits(Bits { rows: Vec::new() })
     }
 
     /// Fills the rows with what leads to each event; `order` is along all edges.
@@ -85,27 +80,31 @@ impl Reach {
     }
 }
 
-/// By place, the places that lead to it, as bits.
+/// By place, the places that lead to it, as bits. Only earlier places can, so a row ends at its own.
 pub struct Bits {
-    words: usize,
     rows: Vec<u64>,
+}
+
+/// Where the row of a place begins: each one before has a word for every 64 places up to its own.
+#[inline]
+fn row_start(place: usize) -> usize {
+    let (words, rest) = (place / 64, place % 64);
+    (32 * words + rest) * (words + 1)
 }
 
 impl Bits {
     fn find_before(&mut self, known: &Known<'_>, order: &[u32], place: &[u32]) {
-        let words = self.words;
         self.rows.clear();
-        self.rows.resize(words * order.len(), 0);
+        self.rows.resize(row_start(order.len()), 0);
         for (at, &event) in order.iter().enumerate() {
-            let (done, rest) = self.rows.split_at_mut(at * words);
-            let row = &mut rest[..words];
+            let (done, rest) = self.rows.split_at_mut(row_start(at));
+            let row = &mut rest[..at / 64 + 1];
             known.predecessors(event, |other, _| {
                 let other = place[other as usize] as usize;
                 if other >= at || row[other / 64] >> (other % 64) & 1 != 0 {
                     return;
                 }
-                let used = other / 64 + 1;
-                let theirs = &done[other * words..][..used];
+                let theirs = &done[row_start(other)..][..other / 64 + 1];
                 for (mine, theirs) in row.iter_mut().zip(theirs) {
                     *mine |= theirs;
                 }
@@ -116,31 +115,35 @@ impl Bits {
 
     #[inline]
     fn leads_to(&self, from: u32, to: u32) -> bool {
-        let word = self.rows[to as usize * self.words + from as usize / 64];
-        word >> (from % 64) & 1 != 0
+        let word = row_start(to as usize) + from as usize / 64;
+        from < to && self.rows[word] >> (from % 64) & 1 != 0
     }
 
     fn counts(&mut self, known: &Known<'_>, order: &[u32], place: &[u32]) -> (Vec<u64>, Vec<u64>) {
-        let words = self.words.max(1);
         let ones = |row: &[u64]| row.iter().map(|word| u64::from(word.count_ones())).sum();
-        let before = self.rows.chunks(words).map(ones).collect();
+        let row = |at: usize| row_start(at)..row_start(at + 1);
+        let before = (0..order.len()).map(|at| ones(&self.rows[row(at)]));
+        let before = before.collect();
         self.rows.fill(0);
+        // Now the places that each leads to, itself among them, all counted from the end.
+        let mut after = vec![0; order.len()];
         for at in (0..order.len()).rev() {
-            let (rest, done) = self.rows.split_at_mut(at * words);
-            let row = &mut done[..words];
-            row[at / 64] |= 1 << (at % 64);
-            let from = at / 64;
+            let back = order.len() - 1 - at;
+            let (done, rest) = self.rows.split_at_mut(row_start(back + 1));
+            let mine = &mut done[row_start(back)..];
+            mine[back / 64] |= 1 << (back % 64);
             known.predecessors(order[at], |other, _| {
                 let other = place[other as usize] as usize;
                 if other < at {
-                    let theirs = &mut rest[other * words + from..][..words - from];
-                    for (theirs, mine) in theirs.iter_mut().zip(&row[from..]) {
+                    let other = order.len() - 1 - other;
+                    let theirs = &mut rest[row_start(other) - row_start(back + 1)..];
+                    for (theirs, mine) in theirs.iter_mut().zip(mine.iter()) {
                         *theirs |= mine;
                     }
                 }
             });
+            after[at] = ones(mine);
         }
-        let after = self.rows.chunks(words).map(ones).collect();
         (before, after)
     }
 }

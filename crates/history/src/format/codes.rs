@@ -62,8 +62,12 @@ impl Codes {
     }
 }
 
+/// With at most so many numbers to choose from for each operation, keys are ranked by a set of bits.
+const NUMBERS_FOR_EACH: usize = 256;
+
 /// Turns key codes into key ids, in place, and returns their names. Keys that are small integers
-/// without wide gaps keep their numbers; otherwise ids follow the first mention.
+/// without wide gaps keep their numbers; those that are many and have gaps are numbered by rank;
+/// otherwise ids follow the first mention.
 pub(crate) fn key_table(keys: &mut [KeyId], codes: &ValueTable) -> KeyTable {
     let mut limit = 0u32;
     let mut all_small = true;
@@ -77,6 +81,9 @@ pub(crate) fn key_table(keys: &mut [KeyId], codes: &ValueTable) -> KeyTable {
     let dense_limit = (4 * keys.len()).max(1 << 20);
     if all_small && limit as usize <= dense_limit && !keys.is_empty() {
         return KeyTable::Dense { limit };
+    }
+    if all_small && limit as usize / NUMBERS_FOR_EACH <= keys.len() {
+        return by_rank(keys, limit);
     }
     let mut table = KeyTable::default();
     let mut ids: HashMap<u32, KeyId> = HashMap::new();
@@ -92,4 +99,52 @@ pub(crate) fn key_table(keys: &mut [KeyId], codes: &ValueTable) -> KeyTable {
         previous = Some((code, *key));
     }
     table
+}
+
+/// Numbers the keys by rank. A table of names by hash would take more than all the operations where
+/// nearly every one has a key of its own.
+fn by_rank(keys: &mut [KeyId], limit: u32) -> KeyTable {
+    let mut used = vec![0u64; limit.div_ceil(64) as usize];
+    for key in keys.iter() {
+        used[key.index() / 64] |= 1 << (key.0 % 64);
+    }
+    // By word of the set, how many keys come before it.
+    let mut before: Vec<u32> = Vec::with_capacity(used.len());
+    let mut count = 0;
+    for word in &used {
+        before.push(count);
+        count += word.count_ones();
+    }
+    let mut numbers: Vec<u64> = Vec::with_capacity(count as usize);
+    for (at, &word) in used.iter().enumerate() {
+        let mut rest = word;
+        while rest != 0 {
+            numbers.push(at as u64 * 64 + u64::from(rest.trailing_zeros()));
+            rest &= rest - 1;
+        }
+    }
+    for key in keys.iter_mut() {
+        let at = key.index() / 64;
+        let lower = used[at] & ((1 << (key.0 % 64)) - 1);
+        *key = KeyId(before[at] + lower.count_ones());
+    }
+    KeyTable::Sorted { numbers }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_keys_with_gaps_are_numbered_by_rank() {
+        let numbers: Vec<u32> = (0..10_000)
+            .map(|at| at * 7919 % 10_007 * 200 + 63)
+            .collect();
+        let mut keys: Vec<KeyId> = numbers.iter().map(|&number| KeyId(number)).collect();
+        let table = key_table(&mut keys, &ValueTable::default());
+        assert!(matches!(&table, KeyTable::Sorted { numbers } if numbers.len() == 10_000));
+        for (key, number) in keys.iter().zip(numbers) {
+            assert_eq!(table.name(*key), Value::Int(number.into()));
+        }
+    }
 }
