@@ -268,7 +268,7 @@ impl<'a> Engine<'a> {
         let mut anomalies = read_anomalies(observed, Rule::Causal);
         let cycles = self.cycles.get_or_insert_with(|| Cycles::new(observed));
         let finding = cycles.finding(level, anomalies.is_empty(), self.budget)?;
-        let edge_count = cycles.edge_count() as u64;
+        let edge_count = cycles.edge_count();
         let (verdict, cycle_count) = match finding {
             Finding::Open => (None, 0),
             Finding::Order(order) => (Some(Verdict::Holds(order)), 0),
@@ -284,7 +284,10 @@ impl<'a> Engine<'a> {
         self.stages.push(Stage {
             name: "cycles",
             seconds: started.elapsed().as_secs_f64(),
-            counts: vec![("edges", edge_count), ("cycles", cycle_count)],
+            counts: match edge_count {
+                Some(edges) => vec![("edges", edges as u64), ("cycles", cycle_count)],
+                None => Vec::new(),
+            },
         });
         Ok(verdict)
     }

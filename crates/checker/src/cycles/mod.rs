@@ -6,15 +6,17 @@
 //! (`graph`, `gaps`). A cycle contradicts levels by its edges (`kinds`).
 //!
 //! Steps:
-//! 1. sort the events of the level (`sort`). If that succeeds, nothing contradicts the level, and the
+//! 1. run the transactions again (`replay`): an order in which that succeeds proves all levels whose
+//!    orders it keeps. The graph is built only where it fails;
+//! 2. sort the events of the level (`sort`). If that succeeds, nothing contradicts the level, and the
 //!    order, walked along once more, proves it, unless something else is open;
-//! 2. else find the strongly connected components of what is left (`components`), by nested sets of
+//! 3. else find the strongly connected components of what is left (`components`), by nested sets of
 //!    edges: ww; with wr; with rw; each first alone, then with so, then with so and rt;
-//! 3. in each of them, the shortest cycle of each class (`search`), with so or rt edges only if there
+//! 4. in each of them, the shortest cycle of each class (`search`), with so or rt edges only if there
 //!    is none without.
 //!
-//! Cost: linear for the first step, which is all a history without anomalies takes. A search is
-//! bounded for each component.
+//! Cost: linear for the first two steps; the first one is all that a history of lists without anomalies
+//! takes. A search is bounded for each component.
 //!
 //! Source: Adya, PhD thesis 1999; Kingsbury & Alvaro, VLDB 2020. Where we differ: real time is a line
 //! of barriers with a linear number of edges; a history without cycles is proved to have its level
@@ -25,6 +27,7 @@ mod evidence;
 mod gaps;
 mod graph;
 pub mod kinds;
+mod replay;
 mod search;
 mod simple;
 mod sort;
@@ -49,7 +52,10 @@ struct Found {
 
 /// The graph of a history, and the cycles found so far.
 pub struct Cycles<'a> {
-    graph: Graph<'a>,
+    observed: &'a Observed<'a>,
+    graph: Option<Graph<'a>>,
+    /// The least scope in which running the transactions again failed.
+    failed: Option<Scope>,
     /// By what may not precede rw: the cycles, and up to which scope they were looked for.
     found: Vec<(Kinds, Scope, Vec<Found>)>,
 }
@@ -67,7 +73,9 @@ pub enum Finding {
 impl<'a> Cycles<'a> {
     pub fn new(observed: &'a Observed<'a>) -> Cycles<'a> {
         Cycles {
-            graph: Graph::new(observed),
+            observed,
+            graph: None,
+            failed: None,
             found: Vec::new(),
         }
     }
@@ -94,18 +102,21 @@ impl<'a> Cycles<'a> {
         };
         let is_serial = level.implies(Level::Serializable);
         let (_, scope) = kinds::forbidden(level);
+        if may_hold && let Some(order) = self.replay(scope) {
+            return Ok(Finding::Order(order));
+        }
         let kinds = Class::Adjacent.kinds() | scope.kinds();
+        let graph = &*self.graph.get_or_insert_with(|| Graph::new(self.observed));
         let mut left = Vec::new();
         let mut is_sorted = false;
         for shape in [Some(serial), (!is_serial).then_some(snapshots)] {
             let Some(shape) = shape else { continue };
             budget.check("cycles")?;
-            match sort::sort(&self.graph, shape, kinds) {
+            match sort::sort(graph, shape, kinds) {
                 Ok(events) => {
                     is_sorted = true;
                     if may_hold
-                        && let Some(order) =
-                            strong::prove_placed(self.graph.observed, shape, events)
+                        && let Some(order) = strong::prove_placed(self.observed, shape, events)
                     {
                         return Ok(Finding::Order(order));
                     }
@@ -125,9 +136,22 @@ impl<'a> Cycles<'a> {
         })
     }
 
-    /// How many edges the graph has.
-    pub fn edge_count(&self) -> usize {
-        self.graph.edges.len()
+    /// A serial order by which every read returns the last version before it, found without the graph.
+    fn replay(&mut self, scope: Scope) -> Option<CommitOrder> {
+        // What fails with fewer orders to keep fails with more.
+        if self.failed.is_some_and(|failed| failed <= scope) {
+            return None;
+        }
+        let order = replay::serial_order(self.observed, scope);
+        if order.is_none() {
+            self.failed = Some(scope);
+        }
+        order
+    }
+
+    /// How many edges the graph has, if it was needed.
+    pub fn edge_count(&self) -> Option<usize> {
+        self.graph.as_ref().map(|graph| graph.edges.len())
     }
 
     /// All kinds of cycles that contradict a level, among the nodes left by a sort.
@@ -142,7 +166,8 @@ impl<'a> Cycles<'a> {
         let is_known =
             |entry: &&(Kinds, Scope, Vec<Found>)| entry.0 == before_rw && entry.1 >= scope;
         if self.found.iter().find(is_known).is_none() {
-            let found = find(&self.graph, left, before_rw, scope, budget)?;
+            let graph = self.graph.get_or_insert_with(|| Graph::new(self.observed));
+            let found = find(graph, left, before_rw, scope, budget)?;
             self.found.push((before_rw, scope, found));
         }
         let (_, _, found) = self

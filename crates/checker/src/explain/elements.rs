@@ -58,6 +58,8 @@ impl Words<'_> {
     fn thing(&self, op: Op) -> String {
         let key = self.history.key_name(op.key);
         match datatype(op.kind) {
+            // The one object of a test has no name but this.
+            Some(datatype) if key.to_string() == datatype => format!("the {datatype}"),
             Some(datatype) => format!("{datatype} {key}"),
             None => format!("key {key}"),
         }

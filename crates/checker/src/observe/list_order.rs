@@ -62,11 +62,14 @@ fn take_seen(observed: &mut Observed<'_>, appends: &Appends) {
     let history = observed.history;
     let is_open = |txn: &TxnId| observed.statuses[txn.index()] == Status::Indeterminate;
     let open: Vec<TxnId> = history.txn_ids().filter(is_open).collect();
-    let appends_lists = |txn: &TxnId| {
-        let mut ops = history.txn_ops(*txn);
-        ops.any(|(_, op)| op.kind == OpKind::Append)
-    };
-    if !open.iter().any(appends_lists) {
+    // Only lists that one of these appended to can show that it committed.
+    let mut may_show = vec![false; history.keys().limit()];
+    let mut is_any = false;
+    for (_, op) in open.iter().flat_map(|&txn| history.txn_ops(txn)) {
+        may_show[op.key.index()] |= op.kind == OpKind::Append;
+        is_any |= op.kind == OpKind::Append;
+    }
+    if !is_any {
         return;
     }
     let mut seen = vec![false; appends.len()];
@@ -81,7 +84,7 @@ fn take_seen(observed: &mut Observed<'_>, appends: &Appends) {
         let mut next = Some(placed.ops());
         while let Some(ops) = next {
             each_list(history, ops, |_, key, list| {
-                if !is_beginning(list, whole[key.index()]) {
+                if may_show[key.index()] && !is_beginning(list, whole[key.index()]) {
                     whole[key.index()] = list;
                     see(observed, appends, (key, list), &mut seen, &mut work);
                 }
@@ -138,34 +141,36 @@ fn each_list<'a>(
 /// that is read.
 fn unprovable(observed: &Observed<'_>, appends: &Appends) -> Option<String> {
     let history = observed.history;
-    let ops = history.ops();
-    let mut is_read = vec![false; history.keys().limit()];
-    for placed in &observed.file_order {
-        if observed.statuses[placed.txn.index()] == Status::Aborted {
-            continue;
-        }
-        for op in placed.ops() {
-            let key = ops.keys[op].index();
-            let known = ops.values[op] != ValueCode::UNKNOWN;
-            is_read[key] |= ops.kinds[op] == OpKind::ReadList && known;
-        }
-    }
-    for key in (0..is_read.len()).filter(|&key| is_read[key]) {
-        let key = KeyId(key as u32);
+    let twice = |key: KeyId| {
         let of_key = appends.of_key(key).map(|place| appends.at(place));
         let mut last = None;
         for append in of_key.filter(|append| append.status != Status::Aborted) {
             if last == Some(append.element) {
-                return Some(format!(
-                    "{} is appended twice to the list {}, so lists do not show the order",
-                    history.value(append.element),
-                    history.key_name(key)
-                ));
+                return last;
             }
             last = Some(append.element);
         }
+        None
+    };
+    let keys = (0..history.keys().limit() as u32).map(KeyId);
+    let found: Vec<(KeyId, ValueCode)> = keys.filter_map(|key| Some((key, twice(key)?))).collect();
+    if found.is_empty() {
+        return None;
     }
-    None
+    let mut is_read = vec![false; history.keys().limit()];
+    for placed in &observed.file_order {
+        if observed.statuses[placed.txn.index()] != Status::Aborted {
+            each_list(history, placed.ops(), |_, key, _| {
+                is_read[key.index()] = true
+            });
+        }
+    }
+    let (key, element) = found.into_iter().find(|(key, _)| is_read[key.index()])?;
+    Some(format!(
+        "{} is appended twice to the list {}, so lists do not show the order",
+        history.value(element),
+        history.key_name(key)
+    ))
 }
 
 struct Found {
@@ -219,14 +224,16 @@ impl<'a> Search<'a> {
 
     /// Goes through all lists. Returns by key the longest one and the last append that it shows.
     fn read_all(&mut self) -> (Vec<(u32, u32)>, Vec<Option<Append>>) {
-        let longest = self.longest();
+        let (longest, all_agree) = self.longest();
         let mut last: Vec<Option<Append>> = vec![None; longest.len()];
         for (key, &(op, txn)) in longest.iter().enumerate() {
             if op != NO_READ {
                 last[key] = self.go_through(self.list_read(OpId(op), TxnId(txn)));
             }
         }
-        self.compare_all(&longest);
+        if !all_agree {
+            self.compare_all(&longest);
+        }
         (longest, last)
     }
 
@@ -250,16 +257,23 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// By key: the read that returned the longest list, and its transaction.
-    fn longest(&self) -> Vec<(u32, u32)> {
-        let mut longest = vec![(NO_READ, 0, 0); self.history.keys().limit()];
+    /// By key: the read that returned the longest list, and its transaction; and whether every list is a
+    /// beginning of the longest one of its key, as far as each was compared with the longest before it.
+    fn longest(&self) -> (Vec<(u32, u32)>, bool) {
+        let mut longest = vec![(NO_READ, 0); self.history.keys().limit()];
+        let mut lists: Vec<&[ValueCode]> = vec![&[]; longest.len()];
+        let mut all_agree = true;
         self.each_read(|read| {
-            let known = &mut longest[read.key.index()];
-            if known.0 == NO_READ || read.list.len() > known.2 {
-                *known = (read.op.0, read.txn.0, read.list.len());
+            let (known, long) = (&mut longest[read.key.index()], &mut lists[read.key.index()]);
+            if read.list.len() > long.len() || known.0 == NO_READ {
+                all_agree &= is_beginning(long, read.list) || read.list.starts_with(long);
+                *known = (read.op.0, read.txn.0);
+                *long = read.list;
+            } else if !is_beginning(read.list, long) {
+                all_agree &= long.starts_with(read.list);
             }
         });
-        longest.into_iter().map(|(op, txn, _)| (op, txn)).collect()
+        (longest, all_agree)
     }
 
     /// Goes through the longest list of a key; returns the last append in it.
@@ -419,6 +433,10 @@ impl<'a> Search<'a> {
                 continue;
             };
             for place in self.appends.of_key(KeyId(key as u32)) {
+                // Counted at the first append of an element.
+                if self.shown[place] > 0 {
+                    continue;
+                }
                 let append = self.appends.at(place);
                 if self.taken[append.txn.index()] && self.is_unseen(KeyId(key as u32), append) {
                     self.add_pair(last, append, OpId(op));

@@ -214,14 +214,16 @@ impl<'h> Observed<'h> {
             if self.statuses[placed.txn.index()] != Status::Committed {
                 continue;
             }
-            work.push(placed.ops());
-            while let Some(ops) = work.pop() {
+            let mut next = Some(placed.ops());
+            while let Some(ops) = next {
                 for op in ops {
                     let link = self.links[op];
-                    if Link::is_txn(link) && !self.taken.insert(link as usize) {
+                    if Link::is_txn(link) && !self.taken[link as usize] {
+                        self.taken.insert(link as usize);
                         work.push(history.op_range(TxnId(link)));
                     }
                 }
+                next = work.pop();
             }
         }
     }

@@ -61,9 +61,15 @@ fn versions_in_question(observed: &Observed<'_>, unsettled: &Unsettled) -> Versi
         let version = (ops.keys[op as usize].0, observed.values[op as usize].0);
         versions.entry(version).or_default();
     }
+    // Mostly few keys are in question, and a flag is looked up sooner than a version.
+    let mut is_asked = vec![false; history.keys().limit()];
+    for &(key, _) in versions.keys() {
+        is_asked[key as usize] = true;
+    }
     for placed in &observed.file_order {
         let txn = placed.txn;
-        for op in placed.ops().filter(|&op| ops.kinds[op].is_write()) {
+        let is_candidate = |op: &usize| ops.kinds[*op].is_write() & is_asked[ops.keys[*op].index()];
+        for op in placed.ops().filter(is_candidate) {
             if let Some(writes) = versions.get_mut(&(ops.keys[op].0, ops.values[op].0)) {
                 let is_version =
                     observed.links[op] == Link::WRITE && history.status(txn) != Status::Aborted;

@@ -84,6 +84,9 @@ struct Replay<'a> {
     /// where sessions do not count.
     next: Vec<u32>,
     end: Vec<u32>,
+    /// By lane, how many operations of its next transaction, from the first on, read from nobody who has yet
+    /// to commit; so that a long transaction is not looked at from its beginning whenever it is woken.
+    served: Vec<u32>,
     /// The first lane that waits for a transaction, and the lane after it on that list.
     waiting: Vec<u32>,
     waiting_after: Vec<u32>,
@@ -145,6 +148,7 @@ impl<'a> Replay<'a> {
             locks: FxHashMap::default(),
             blocked: VecDeque::new(),
             queue: lane_order(observed, shape),
+            served: vec![0; next.len()],
             next,
             end,
             frontier: 0,
@@ -164,7 +168,7 @@ impl<'a> Replay<'a> {
                 let Some(txn) = self.next_of(lane) else {
                     continue;
                 };
-                match self.blocker(txn) {
+                match self.blocker(lane, txn) {
                     None => self.go(lane, txn),
                     Some(Blocker::Txn(other)) => {
                         self.waiting_after[lane as usize] = self.waiting[other as usize];
@@ -192,13 +196,15 @@ impl<'a> Replay<'a> {
         (*next < end).then_some(*next)
     }
 
-    fn blocker(&mut self, txn: u32) -> Option<Blocker> {
+    fn blocker(&mut self, lane: u32, txn: u32) -> Option<Blocker> {
         if !self.started[txn as usize] {
             let range = self.observed.history.op_range(TxnId(txn));
-            for &link in &self.observed.links[range] {
+            let served = &mut self.served[lane as usize];
+            for &link in &self.observed.links[range.start + *served as usize..range.end] {
                 if Link::is_txn(link) && !self.committed[link as usize] {
                     return Some(Blocker::Txn(link));
                 }
+                *served += 1;
             }
             if let Some(timeline) = self.timeline {
                 let place = timeline.completed_before(txn);
@@ -240,10 +246,13 @@ impl<'a> Replay<'a> {
     /// A key that the transaction may not overwrite yet.
     fn blocking_key(&mut self, txn: u32) -> Option<u32> {
         let started = self.started[txn as usize];
+        let range = self.observed.history.op_range(TxnId(txn));
+        if !self.observed.links[range.clone()].contains(&Link::WRITE) {
+            return None;
+        }
         if !started {
             self.count_reads(txn, false);
         }
-        let range = self.observed.history.op_range(TxnId(txn));
         let (keys, links) = (&self.observed.history.ops().keys, &self.observed.links);
         let mut found = None;
         for op in range {
@@ -321,6 +330,7 @@ impl<'a> Replay<'a> {
         }
         self.committed[txn as usize] = true;
         self.next[lane as usize] = txn + 1;
+        self.served[lane as usize] = 0;
         self.wake_txn(txn);
         self.queue.push_back(lane);
     }

@@ -105,6 +105,11 @@ impl Timeline {
         Some(self.place[txn as usize]).filter(|&place| place != u32::MAX)
     }
 
+    /// The transactions that began before any completion.
+    pub fn starting_first(&self) -> &[u32] {
+        &self.starting[..self.starting_at[1] as usize]
+    }
+
     /// The transactions that began after the completion at this place and before the next.
     #[inline]
     pub fn starting_after(&self, place: u32) -> &[u32] {

@@ -82,7 +82,13 @@ fn scan_event<'a, const JSON: bool>(
         label: None,
         value: None,
     };
-    while !scanner.accept(b'}')? {
+    loop {
+        // As Jepsen separates fields.
+        if !JSON && let [b',', b' ', b':', ..] = &scanner.bytes[scanner.pos..] {
+            scanner.pos += 2;
+        } else if scanner.accept(b'}')? {
+            break;
+        }
         match field(scanner)? {
             Field::Type => phase = Some(scan_phase(scanner)?),
             Field::F => event.f = function(scanner)?,
@@ -207,10 +213,12 @@ pub(crate) fn word<'a, const JSON: bool>(scanner: &mut Scanner<'a, JSON>) -> Sca
 }
 
 /// The `:f` of a map: a word, or for what a nemesis does, anything at all.
+#[inline]
 fn function<'a, const JSON: bool>(scanner: &mut Scanner<'a, JSON>) -> Scan<&'a [u8]> {
     let start = scanner.pos;
     let rest = &scanner.bytes[start..];
-    if !JSON && rest.starts_with(b":txn") && matches!(rest.get(4), Some(b',' | b' ' | b'}')) {
+    // Patterns, since a comparison of slices is a call.
+    if !JSON && let [b':', b't', b'x', b'n', b',' | b' ' | b'}', ..] = rest {
         scanner.pos += 4;
         return Ok(&rest[1..4]);
     }
@@ -263,13 +271,14 @@ pub(crate) fn next_event<'a, const JSON: bool>(
     scan_event(scanner, at, values).map(Some)
 }
 
+#[inline]
 fn scan_phase<const JSON: bool>(scanner: &mut Scanner<'_, JSON>) -> Scan<Phase> {
     let at = scanner.pos;
     // As Jepsen writes the two common ones.
     let rest = &scanner.bytes[at..];
     let known = match rest {
         [b':', b'o', b'k', b',' | b' ' | b'}', ..] if !JSON => Some((3, Phase::Ok)),
-        _ if !JSON && rest.starts_with(b":invoke,") => Some((7, Phase::Invoke)),
+        [b':', b'i', b'n', b'v', b'o', b'k', b'e', b',', ..] if !JSON => Some((7, Phase::Invoke)),
         _ => None,
     };
     if let Some((length, phase)) = known {
@@ -291,6 +300,7 @@ fn scan_phase<const JSON: bool>(scanner: &mut Scanner<'_, JSON>) -> Scan<Phase> 
     }
 }
 
+#[inline]
 fn scan_process<const JSON: bool>(scanner: &mut Scanner<'_, JSON>) -> Scan<Process> {
     let start = scanner.pos;
     if let Some(number) = scanner.unsigned() {
@@ -311,17 +321,27 @@ fn scan_process<const JSON: bool>(scanner: &mut Scanner<'_, JSON>) -> Scan<Proce
     })
 }
 
-fn integer<T: TryFrom<i128>, const JSON: bool>(
+#[inline]
+fn integer<T: TryFrom<i128> + TryFrom<u64>, const JSON: bool>(
     scanner: &mut Scanner<'_, JSON>,
     name: &str,
 ) -> Scan<Option<T>> {
     let at = scanner.pos;
     if let Some(number) = scanner.unsigned()
-        && let Ok(number) = T::try_from(i128::from(number))
+        && let Ok(number) = T::try_from(number)
     {
         return Ok(Some(number));
     }
     scanner.pos = at;
+    integer_slow(scanner, name)
+}
+
+#[cold]
+fn integer_slow<T: TryFrom<i128>, const JSON: bool>(
+    scanner: &mut Scanner<'_, JSON>,
+    name: &str,
+) -> Scan<Option<T>> {
+    let at = scanner.pos;
     match scanner.atom()? {
         Atom::Nil => Ok(None),
         Atom::Int(number) => match T::try_from(number) {

@@ -133,8 +133,14 @@ impl Values {
                 .hint("the :value of a transaction is like [[:append 1 2] [:r 3 nil]]"));
         }
         let mut is_first = true;
-        while !self.close(scanner, false)? {
-            if self.open(scanner)? {
+        loop {
+            // As Jepsen separates them.
+            if !JSON && let [b' ', b'[', ..] = &scanner.bytes[scanner.pos..] {
+                scanner.pos += 2;
+                self.micro_op(builder, scanner, None, how)?;
+            } else if self.close(scanner, false)? {
+                return Ok(());
+            } else if self.open(scanner)? {
                 self.micro_op(builder, scanner, None, how)?;
             } else if is_first {
                 return self.independent_txn(builder, scanner, how);
@@ -143,7 +149,6 @@ impl Values {
             }
             is_first = false;
         }
-        Ok(())
     }
 
     /// A transaction on one of several independent sets of keys, `[key [micro …]]`, of which the
@@ -429,14 +434,15 @@ impl KeyUse {
 /// What a micro-operation does. The two of list tests are first compared as they are mostly written.
 #[inline]
 fn micro_kind<const JSON: bool>(scanner: &mut Scanner<'_, JSON>) -> Scan<OpKind> {
-    let rest = &scanner.bytes[scanner.pos..];
-    if !JSON && rest.starts_with(b":r ") {
-        scanner.pos += 3;
-        return Ok(OpKind::Read);
-    }
-    if !JSON && rest.starts_with(b":append ") {
-        scanner.pos += 8;
-        return Ok(OpKind::Append);
+    // As Jepsen writes the two common ones. Patterns, since a comparison of slices is a call.
+    let known = match &scanner.bytes[scanner.pos..] {
+        [b':', b'r', b' ', ..] if !JSON => Some((3, OpKind::Read)),
+        [b':', b'a', b'p', b'p', b'e', b'n', b'd', b' ', ..] if !JSON => Some((8, OpKind::Append)),
+        _ => None,
+    };
+    if let Some((length, kind)) = known {
+        scanner.pos += length;
+        return Ok(kind);
     }
     scanner.space()?;
     let at = scanner.pos;

@@ -103,6 +103,11 @@ fn common_len(a: &[u8], b: &[u8]) -> usize {
     let len = a.len().min(b.len());
     let (a, b) = (&a[..len], &b[..len]);
     let mut at = 0;
+    while let (Some(x), Some(y)) = (a[at..].first_chunk::<32>(), b[at..].first_chunk::<32>())
+        && x == y
+    {
+        at += 32;
+    }
     while let (Some(x), Some(y)) = (a[at..].first_chunk::<8>(), b[at..].first_chunk::<8>()) {
         let differs = u64::from_le_bytes(*x) ^ u64::from_le_bytes(*y);
         if differs != 0 {
