@@ -5,11 +5,10 @@
 //! and reads allow, and whatever comes out is asked about like any other first order; a wrong hint
 //! costs time, never another verdict.
 //!
-//! Steps: numbers count if no two transactions share one, they go up along sessions, and sessions take
-//! turns in them; else times, if there are any; else the order of the file, if sessions take turns in
-//! it. Go through the transactions in that order, and place before each one what it read from and is
-//! missing (`repair::follow`). If more than half have to be placed early, the hint is worth nothing, and
-//! sessions take turns as in `order`.
+//! Steps: numbers count if no two transactions share one and sessions take turns in them; else times, if
+//! there are any; else the order of the file, if sessions take turns in it. Go through the transactions
+//! in that order, and place before each one what it read from and is missing (`repair::follow`). If more
+//! than half have to be placed early, the hint is worth nothing, and sessions take turns as in `order`.
 //!
 //! Cost: linear; a sort where numbers are sparse or times out of order. What it spares: whoever records
 //! as things happen leaves an order that next to nothing contradicts, so that there is nothing to repair,
@@ -38,77 +37,72 @@ pub fn first(observed: &Observed<'_>) -> Schedule {
 
 /// The taken transactions in the order that a hint gives.
 fn hint(observed: &Observed<'_>) -> Option<Vec<u32>> {
-    let taken = |txn: &u32| observed.taken[*txn as usize];
-    let by_file = || observed.file_order.iter().map(|placed| placed.txn.0);
-    let found = by_numbers(observed.history)
-        .filter(|found| takes_turns(observed, found.iter().copied()))
-        .or_else(|| by_times(observed.history, by_file()))
-        .or_else(|| takes_turns(observed, by_file()).then(|| by_file().collect()));
-    found.map(|mut found| {
-        found.retain(taken);
-        found
-    })
+    let tells = |found: &Vec<u32>| takes_turns(observed.history, found);
+    by_numbers(observed)
+        .filter(tells)
+        .or_else(|| by_times(observed))
+        .or_else(|| Some(by_places(observed)).filter(tells))
 }
 
 /// Whether some session goes on after another one had its turn, or each has one transaction only.
-fn takes_turns(observed: &Observed<'_>, order: impl Iterator<Item = u32>) -> bool {
-    let history = observed.history;
-    let mut sessions = order.map(|txn| history.session_of(TxnId(txn)));
-    let mut turns = 1;
-    let Some(mut current) = sessions.next() else {
-        return false;
-    };
-    for session in sessions {
-        turns += usize::from(session != current);
-        current = session;
-    }
-    turns > history.session_count() || turns == history.txn_count()
+fn takes_turns(history: &History, order: &[u32]) -> bool {
+    let session = |txn: u32| history.session_of(TxnId(txn));
+    let changes = |pair: &&[u32]| session(pair[0]) != session(pair[1]);
+    let turns = 1 + order.windows(2).filter(changes).count();
+    turns > history.session_count() || turns == order.len()
 }
 
 /// Nobody has this number.
 const NOBODY: u32 = u32::MAX;
 
-/// Numbers up to so many times the transactions are sorted by a table.
-const SPARSE: usize = 4;
+/// Numbers within so many times the transactions are sorted by a table.
+const SPARSE: u64 = 4;
 
-/// All transactions by their numbers, if no two share one and they go up along sessions.
-fn by_numbers(history: &History) -> Option<Vec<u32>> {
-    let txns = history.txns();
-    let largest = txns.iter().map(|txn| txn.label).max()?;
-    let go_up = |session| {
-        let range = history.session_txns(session);
-        let mine = &txns[range.start as usize..range.end as usize];
-        mine.is_sorted_by(|one, next| one.label < next.label)
-    };
-    if largest == UNLABELLED || !history.sessions().all(go_up) {
+/// The taken transactions by their numbers; None if some have none or the same one.
+pub fn by_numbers(observed: &Observed<'_>) -> Option<Vec<u32>> {
+    let txns = observed.history.txns();
+    let taken = |&txn: &u32| observed.taken[txn as usize];
+    let number = |txn: u32| txns[txn as usize].label;
+    let mut order: Vec<u32> = (0..txns.len() as u32).filter(taken).collect();
+    let first = order.iter().map(|&txn| number(txn)).min()?;
+    let last = order.iter().map(|&txn| number(txn)).max()?;
+    if last == UNLABELLED {
         return None;
     }
-    if largest < (SPARSE * txns.len()) as u64 {
-        let mut by_number = vec![NOBODY; largest as usize + 1];
-        for (txn, row) in (0u32..).zip(txns) {
-            let place = &mut by_number[row.label as usize];
-            if *place != NOBODY {
-                return None;
-            }
-            *place = txn;
-        }
-        by_number.retain(|&txn| txn != NOBODY);
-        return Some(by_number);
+    if last - first >= SPARSE * txns.len() as u64 {
+        order.sort_by_key(|&txn| number(txn));
+        let differ = |pair: &[u32]| number(pair[0]) != number(pair[1]);
+        return order.windows(2).all(differ).then_some(order);
     }
-    let mut order: Vec<u32> = (0..txns.len() as u32).collect();
-    let number = |txn: u32| txns[txn as usize].label;
-    order.sort_by_key(|&txn| number(txn));
-    let is_shared = |pair: &[u32]| number(pair[0]) == number(pair[1]);
-    (!order.windows(2).any(is_shared)).then_some(order)
+    let mut by_number = vec![NOBODY; (last - first) as usize + 1];
+    for &txn in &order {
+        let place = &mut by_number[(number(txn) - first) as usize];
+        if *place != NOBODY {
+            return None;
+        }
+        *place = txn;
+    }
+    order.clear();
+    order.extend(by_number.into_iter().filter(|&txn| txn != NOBODY));
+    Some(order)
 }
 
-/// All transactions by the times at which they ended; of those that end together, as in the file.
-fn by_times(history: &History, by_file: impl Iterator<Item = u32>) -> Option<Vec<u32>> {
+/// The taken transactions as the file has them.
+pub fn by_places(observed: &Observed<'_>) -> Vec<u32> {
+    let in_file = observed.file_order.iter().map(|placed| placed.txn.0);
+    in_file
+        .filter(|&txn| observed.taken[txn as usize])
+        .collect()
+}
+
+/// The taken transactions by the times at which they ended; of those that end together, as in the file.
+fn by_times(observed: &Observed<'_>) -> Option<Vec<u32>> {
+    let history = observed.history;
     if !history.has_intervals() {
         return None;
     }
     let ended = |txn: u32| history.interval(TxnId(txn)).map(|it| it.completion());
-    let mut order: Vec<u32> = by_file.collect();
+    let mut order = by_places(observed);
     order.sort_by_key(|&txn| ended(txn));
     Some(order)
 }

@@ -95,7 +95,9 @@ pub fn serial_order(observed: &Observed<'_>, scope: Scope) -> Option<CommitOrder
     }
     let mut replay = Replay::new(observed, scope)?;
     replay.run();
-    (replay.order.len() == observed.taken.count()).then(|| CommitOrder {
+    // No order is longer than what has run: one that ran twice would hide one that did not.
+    let is_complete = replay.done.count() == observed.taken.count();
+    (is_complete && replay.order.len() == observed.taken.count()).then(|| CommitOrder {
         txns: replay.order,
         reads: Vec::new(),
         snapshots: Vec::new(),
@@ -238,6 +240,7 @@ impl<'a> Replay<'a> {
         }
         while let Some(place) = self.work.pop() {
             let placed = observed.file_order[place as usize];
+            debug_assert!(!self.done[placed.txn.index()], "nobody is let go twice");
             let waiting = match self.obstacle(placed) {
                 None => {
                     self.execute(place, placed);

@@ -15,8 +15,9 @@
 //! the papers have no use for numbers.
 
 use super::shape::Shape;
+use crate::hinted;
 use crate::observe::{Link, Observed};
-use history::{TxnId, UNLABELLED};
+use history::TxnId;
 
 const NONE: u32 = u32::MAX;
 
@@ -26,7 +27,9 @@ pub fn orders(observed: &Observed<'_>, shape: Shape) -> impl Iterator<Item = Vec
     let is_plain = observed.known.is_empty() && observed.ambiguous.is_empty();
     let suggested: &[Suggestion] = match is_timed || shape.parallel || !is_plain {
         true => &[],
-        false => &[by_label, by_place],
+        false => &[hinted::by_numbers, |observed| {
+            Some(hinted::by_places(observed))
+        }],
     };
     suggested
         .iter()
@@ -35,43 +38,6 @@ pub fn orders(observed: &Observed<'_>, shape: Shape) -> impl Iterator<Item = Vec
 
 /// An order of commits, if there is one.
 type Suggestion = fn(&Observed<'_>) -> Option<Vec<u32>>;
-
-/// The taken transactions by their numbers; None if some have none or the same one.
-fn by_label(observed: &Observed<'_>) -> Option<Vec<u32>> {
-    let txns = observed.history.txns();
-    let taken = |&txn: &u32| observed.taken[txn as usize];
-    let label = |txn: u32| txns[txn as usize].label;
-    let mut commits: Vec<u32> = (0..txns.len() as u32).filter(taken).collect();
-    if commits.iter().any(|&txn| label(txn) == UNLABELLED) {
-        return None;
-    }
-    let span = 4 * txns.len() as u64;
-    let first = commits.iter().map(|&txn| label(txn)).min()?;
-    let last = commits.iter().map(|&txn| label(txn)).max()?;
-    if last - first >= span {
-        commits.sort_unstable_by_key(|&txn| label(txn));
-        let differ = |pair: &[u32]| label(pair[0]) != label(pair[1]);
-        return commits.windows(2).all(differ).then_some(commits);
-    }
-    let mut by_label = vec![NONE; (last - first) as usize + 1];
-    for &txn in &commits {
-        let place = &mut by_label[(label(txn) - first) as usize];
-        if *place != NONE {
-            return None;
-        }
-        *place = txn;
-    }
-    commits.clear();
-    commits.extend(by_label.into_iter().filter(|&txn| txn != NONE));
-    Some(commits)
-}
-
-/// The taken transactions as the file has them.
-fn by_place(observed: &Observed<'_>) -> Option<Vec<u32>> {
-    let in_file = observed.file_order.iter().map(|placed| placed.txn.0);
-    let taken = |&txn: &u32| observed.taken[txn as usize];
-    Some(in_file.filter(taken).collect())
-}
 
 /// The events with these commits and the earliest starts; None if somebody would read a version that
 /// is still to come, or a session runs backwards.
