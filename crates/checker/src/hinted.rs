@@ -151,8 +151,7 @@ mod tests {
             let observed = observe(&history, &Initial::default(), KeyOrder::Free, &budget);
             let Ok(observed) = observed else { continue };
             let plain = order::schedule(&observed, &known_edges(&observed));
-            let Some(hinted) = along::<[u32; 2]>(&observed, &any_order(&observed, seed as u64))
-            else {
+            let Some(hinted) = along::<[u32; 2]>(&observed, &any_order(&observed, seed)) else {
                 continue;
             };
             assert!(plain.complete, "seed {seed}");
