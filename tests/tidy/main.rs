@@ -39,6 +39,7 @@ const FOREIGN: &[(&str, &[&str])] = &[
     ("rusqlite", &["crates/workload/src/drivers/sqlite.rs"]),
     ("mysql", MYSQL),
     ("memmap2", &["src/input.rs", "crates/history/src/large.rs"]),
+    ("zerocopy", &["crates/history/src/large.rs"]),
     ("parquet", PARQUET),
     ("bytes", &["crates/history/src/format/parquet_column.rs"]),
     ("signal-hook", &["src/interrupt.rs"]),
