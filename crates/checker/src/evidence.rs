@@ -4,16 +4,21 @@ use crate::graph::{Graph, Step};
 use crate::observe::{KnownOrder, Observed};
 use crate::order::{Forced, ForcedEdges};
 use crate::rule::Rule;
-use history::{Anomaly, Edge, EdgeKind, KeyId, OpId, Reason, SessionId, Status, TxnId};
+use history::{Anomaly, Edge, EdgeKind, KeyId, OpId, OpKind, Reason, SessionId, Status, TxnId};
 use rustc_hash::FxHashMap;
 
-/// Whether evidence names a transaction of unknown outcome.
+/// Whether evidence names a transaction of unknown outcome, or assumes who appended what such a one may have
+/// appended as well.
 pub fn is_of_unknown_outcome(observed: &Observed<'_>, anomaly: &Anomaly) -> bool {
     let is_unknown =
         |txn: TxnId| observed.statuses.get(txn.index()) == Some(&Status::Indeterminate);
     let of_op = |op: OpId| is_unknown(observed.txn_of(op));
     let mut named = anomaly.transactions.iter();
     if named.any(|&txn| is_unknown(txn)) || anomaly.ops.iter().any(|&op| of_op(op)) {
+        return true;
+    }
+    let mut assumed = anomaly.assuming.iter();
+    if assumed.any(|&(read, _)| may_be_appended(observed, read, is_unknown)) {
         return true;
     }
     let mut work: Vec<&Edge> = anomaly.edges.iter().collect();
@@ -34,6 +39,19 @@ pub fn is_of_unknown_outcome(observed: &Observed<'_>, anomaly: &Anomaly) -> bool
         }
     }
     false
+}
+
+/// Whether one of these transactions appended the last element of a list that was read.
+fn may_be_appended(observed: &Observed<'_>, read: OpId, by: impl Fn(TxnId) -> bool) -> bool {
+    let ops = observed.history.ops();
+    let (key, element) = (ops.keys[read.index()], observed.values[read.index()]);
+    let mut appends = observed.history.txn_ids().filter(|&txn| by(txn));
+    appends.any(|txn| {
+        let mut range = observed.history.op_range(txn);
+        range.any(|op| {
+            ops.kinds[op] == OpKind::Append && ops.keys[op] == key && ops.values[op] == element
+        })
+    })
 }
 
 /// Makes evidence for a rule.

@@ -290,3 +290,26 @@ fn what_is_appended_twice_does_not_commit_a_transaction_of_unknown_outcome() {
         certified.unwrap_or_else(|refusal| panic!("{}: {}", checked.level, refusal.reason()));
     }
 }
+
+/// A list's last element, which a transaction of unknown outcome may have appended, is no one else's for certain.
+#[test]
+fn what_may_have_been_appended_by_a_transaction_of_unknown_outcome_is_not_assumed_of_another() {
+    let history = parse(
+        "{\"session\":2,\"status\":\"indeterminate\",\"ops\":[[\"rlist\",1,[6,3]]]}\n\
+         {\"session\":2,\"ops\":[[\"append\",3,0],[\"append\",1,0],[\"append\",3,0]]}\n\
+         {\"session\":2,\"status\":\"indeterminate\",\"ops\":[[\"rlist\",1,[]],[\"append\",3],[\"append\",3],[\"append\",3,5]]}\n\
+         {\"session\":1,\"ops\":[[\"append\",3,6],[\"append\",0,2]]}\n\
+         {\"session\":1,\"ops\":[[\"append\",2,5],[\"append\",1,4],[\"append\",2,5]]}\n\
+         {\"session\":3,\"ops\":[[\"append\",2,7],[\"append\",0,7],[\"append\",2,1],[\"rlist\",3,[5]]]}\n\
+         {\"session\":3,\"ops\":[[\"append\",3,2],[\"append\",2,0],[\"append\",3,5]]}\n\
+         {\"session\":0,\"status\":\"indeterminate\",\"ops\":[[\"append\",0,4],[\"append\",0,7],[\"rlist\",2,[1]],[\"append\",0,5]]}\n",
+    );
+    for checked in check(&history, &Level::WEAK, &Options::default()) {
+        if matches!(checked.result.verdict, Verdict::Unknown(_)) {
+            continue;
+        }
+        let certified = history::certify(&history, &Initial::default(), &checked.result);
+        certified
+            .unwrap_or_else(|refusal| panic!("{}: {}", checked.result.level, refusal.reason()));
+    }
+}
