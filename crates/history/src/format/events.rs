@@ -46,7 +46,7 @@ fn in_text<const JSON: bool>(
         let event = match next_event(&mut scanner, count == 0, &mut Later) {
             Ok(Some(event)) => event,
             Ok(None) => return Ok(()),
-            Err(flaw) if flaw.at_end => {
+            Err(flaw) if flaw.at_end && count > 0 => {
                 notes.push(format!(
                     "the file ends in the middle of an operation; the {count} whole ones before \
                      it were read"

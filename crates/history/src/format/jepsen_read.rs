@@ -156,7 +156,8 @@ impl<'a, const JSON: bool> Reader<'a, JSON> {
                     };
                     self.take(event, now, ops_start, is_read)?;
                 }
-                Err(flaw) if flaw.at_end => {
+                // A file without one whole operation is no recording that was cut short.
+                Err(flaw) if flaw.at_end && !is_first => {
                     self.notes.push(format!(
                         "the file ends in the middle of an operation; the {} whole ones before it \
                          were read",

@@ -189,3 +189,15 @@ fn what_the_order_of_lines_would_add_to_the_times_is_not_written() {
     let text = String::from_utf8(text).expect("text");
     assert!(text.contains(":index 3") && is_first_over(&text), "{text}");
 }
+
+/// Else a file that is cut off in its first operation would satisfy every level.
+#[test]
+fn a_file_that_ends_in_its_first_operation_is_an_error() {
+    let cut = "{:type :ok, :process 0, :f :txn, :value [[:w 1";
+    assert!(read_edn(cut.as_bytes(), &mut Vec::new()).is_err());
+    let json = "[{\"type\":\"ok\",\"process\":0,\"f\":\"txn\",\"value\":[[\"w\",1";
+    assert!(read_json(json.as_bytes(), &mut Vec::new()).is_err());
+    let (history, notes) = edn(&format!("{GOOD}{cut}"));
+    assert_eq!(txns(&history), ["w(1, 2)"]);
+    assert!(notes.iter().any(|note| note.contains("the 2 whole ones")));
+}
