@@ -15,6 +15,26 @@ fn timeless() -> Vec<Level> {
         .collect()
 }
 
+/// Adds the operations of a transaction, its writes with these version numbers; returns where they begin.
+fn copy_ops(
+    history: &History,
+    txn: TxnId,
+    builder: &mut Builder,
+    version: &mut dyn FnMut() -> Option<u64>,
+) -> usize {
+    let start = builder.ops.len();
+    for (_, op) in history.txn_ops(txn) {
+        let key = builder.key(&history.key_name(op.key));
+        builder.ops.push(Op { key, ..op });
+        if op.kind == OpKind::Write
+            && let Some(number) = version()
+        {
+            builder.record_version(number);
+        }
+    }
+    start
+}
+
 /// The same history with other times and other version numbers.
 fn hinted(
     history: &History,
@@ -25,16 +45,7 @@ fn hinted(
     for txn in history.txn_ids() {
         let row = history.txn(txn);
         let session = builder.session(history.session_label(row.session));
-        let start = builder.ops.len();
-        for (_, op) in history.txn_ops(txn) {
-            let key = builder.key(&history.key_name(op.key));
-            builder.ops.push(Op { key, ..op });
-            if op.kind == OpKind::Write
-                && let Some(number) = version()
-            {
-                builder.record_version(number);
-            }
-        }
+        let start = copy_ops(history, txn, &mut builder, version);
         let ended = builder.end_txn(session, row.label, row.status, interval(txn), start);
         ended.expect("small");
     }
@@ -130,11 +141,7 @@ fn renumbered(history: &History, random: &mut Random, way: usize) -> History {
         let txn = TxnId(rest[chosen].next().expect("not empty"));
         let row = history.txn(txn);
         let session = builder.session(history.session_label(row.session));
-        let start = builder.ops.len();
-        for (_, op) in history.txn_ops(txn) {
-            let key = builder.key(&history.key_name(op.key));
-            builder.ops.push(Op { key, ..op });
-        }
+        let start = copy_ops(history, txn, &mut builder, &mut || None);
         let label = match way {
             0 => UNLABELLED,
             1 => at,
