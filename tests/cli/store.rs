@@ -122,8 +122,8 @@ fn a_damaged_file_gives_way_to_the_next() {
         &[("test.jepsen", &flipped), ("history.edn", b"{:type")],
     );
     isolde(&["check", &none])
-        .exits(0)
-        .complains(&["the 0 whole ones"]);
+        .exits(2)
+        .complains(&["checksum", "history.edn", "the text ends"]);
     let worse = run(
         &folder,
         "worse",
