@@ -4,7 +4,7 @@
 //! an overwritten version is an anomaly if the overwriter reaches the reader by D. The order at hand
 //! fixes all version orders, so D is complete: known edges, and every version after the one before.
 //!
-//! Steps: for each stale read go back along D from the reader, no further than the version it
+//! Steps: for each stale read go back along D from the reader, no further than the version that follows the one it
 //! returned; a writer of the key that is met is an anomaly, and the path to it a cycle. Version
 //! orders on the path become choices. Cost: the dependencies within that stretch for each stale
 //! read.
@@ -14,7 +14,7 @@ use super::known::{Known, Why};
 use super::shape::Shape;
 use super::topological::Step;
 use crate::observe::{Link, Observed};
-use history::TxnId;
+use history::{OpId, TxnId};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 
@@ -32,6 +32,9 @@ pub struct Dependencies<'a> {
     place: Vec<u32>,
     /// By write, the writer of the version before.
     previous: Vec<u32>,
+    /// By write, the writer of the version after; by key, that of the first one.
+    following: Vec<u32>,
+    first: FxHashMap<u32, u32>,
     seen: Vec<u32>,
     parent: Vec<(u32, Back)>,
     search: u32,
@@ -61,7 +64,9 @@ impl<'a> Dependencies<'a> {
         let txn_count = observed.history.txn_count();
         let mut place = vec![u32::MAX; txn_count];
         let mut previous = vec![Link::INITIAL; observed.history.op_count()];
-        let mut last: FxHashMap<u32, u32> = FxHashMap::default();
+        let mut following = vec![Link::INITIAL; observed.history.op_count()];
+        let mut first: FxHashMap<u32, u32> = FxHashMap::default();
+        let mut last: FxHashMap<u32, (u32, OpId)> = FxHashMap::default();
         for (at, &event) in events.iter().enumerate() {
             let txn = shape.txn(event);
             if event as usize >= txn_count || !chosen.counts(txn) {
@@ -69,14 +74,23 @@ impl<'a> Dependencies<'a> {
             }
             place[txn as usize] = at as u32;
             for (op, key) in observed.writes(TxnId(txn)) {
-                let before = last.insert(key.0, txn).unwrap_or(Link::INITIAL);
-                previous[op.index()] = before;
+                match last.insert(key.0, (txn, op)) {
+                    Some((before, write)) => {
+                        previous[op.index()] = before;
+                        following[write.index()] = txn;
+                    }
+                    None => {
+                        first.insert(key.0, txn);
+                    }
+                }
             }
         }
         Dependencies {
             known,
             place,
             previous,
+            following,
+            first,
             seen: vec![0; txn_count],
             parent: vec![(0, Back::Known(Why::Own)); txn_count],
             search: 0,
@@ -93,10 +107,7 @@ impl<'a> Dependencies<'a> {
         chosen_reads: &FxHashMap<u32, Vec<(u32, u32)>>,
     ) -> Option<Path> {
         let observed = self.known.observed;
-        let limit = match writer {
-            Link::INITIAL => 0,
-            txn => self.place[txn as usize] + 1,
-        };
+        let limit = self.place[self.next_writer(key, writer)? as usize];
         self.search += 1;
         self.seen[reader as usize] = self.search;
         let mut queue = VecDeque::from([reader]);
@@ -112,6 +123,7 @@ impl<'a> Dependencies<'a> {
                 seen,
                 parent,
                 search,
+                ..
             } = self;
             let mut visit = |before: u32, back: Back| {
                 let at = place[before as usize];
@@ -133,6 +145,19 @@ impl<'a> Dependencies<'a> {
             }
         }
         None
+    }
+
+    /// Who wrote the version of a key that follows this writer's.
+    fn next_writer(&self, key: u32, writer: u32) -> Option<u32> {
+        let next = match writer {
+            Link::INITIAL => self.first.get(&key).copied(),
+            txn => {
+                let observed = self.known.observed;
+                let write = observed.write_to(TxnId(txn), history::KeyId(key))?;
+                Some(self.following[write.index()])
+            }
+        };
+        next.filter(|&txn| txn != Link::INITIAL)
     }
 
     fn path_from(&self, overwriter: u32, reader: u32) -> Path {
