@@ -26,10 +26,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::AtomicU32;
 
 /// So many events before and behind each place.
-const REACH: [usize; 3] = [32, 256, 2048];
+const REACH: [usize; 4] = [32, 256, 1024, 4096];
 
 /// A part has no more than one in so many operations of the whole.
-const SHARE: usize = 16;
+const SHARE: usize = 8;
 
 /// What is asked, and how.
 #[derive(Clone, Copy)]
