@@ -475,7 +475,7 @@ fn commit_order(order: &[u32]) -> CommitOrder {
 }
 
 /// The anomalies of single reads that break a rule, one for each kind, counted.
-fn read_anomalies(observed: &Observed<'_>, rule: Rule) -> Vec<Anomaly> {
+pub fn read_anomalies(observed: &Observed<'_>, rule: Rule) -> Vec<Anomaly> {
     read_anomalies_if(observed, |anomaly| {
         anomaly.kind != AnomalyKind::NonRepeatableRead || !rule.allows_non_repeatable_reads()
     })

@@ -298,10 +298,14 @@ fn decide_shape(
         let resolved = &resolution.observed;
         let decision = decide_as_observed(resolved, shape, None, strategy, budget, effort);
         effort.resolve_seconds = resolve_seconds;
-        if let Decision::Holds(mut order) = decision? {
+        if let Ok(Decision::Holds(mut order)) = decision {
             order.reads.extend(resolution.reads);
             order.reads.sort_unstable_by_key(|&(read, _)| read);
             return Ok(Decision::Holds(order));
+        }
+        // What was given up for want of evidence may have it with all writers; a limit is reached for good.
+        if let Err(limit) = decision {
+            budget.check("resolve").map_err(|_| limit)?;
         }
     }
     decide_as_observed(observed, shape, guessed, strategy, budget, effort)
@@ -368,13 +372,6 @@ fn decide_as_observed(
         }
     }
     events.extend(optional);
-    if shape.parallel && events.len() > known.counted_events() {
-        return Err(Limit(
-            "a read that may have been served by an indeterminate transaction leaves too many \
-             cases (stage: solve)"
-                .to_string(),
-        ));
-    }
     search(&known, events, strategy, budget, effort)
 }
 

@@ -12,7 +12,6 @@
 use super::conflicts::Chosen;
 use super::known::{Known, Why};
 use super::shape::Shape;
-use super::topological::Step;
 use crate::observe::{Link, Observed};
 use history::{OpId, TxnId};
 use rustc_hash::FxHashMap;
@@ -38,6 +37,8 @@ pub struct Dependencies<'a> {
     seen: Vec<u32>,
     parent: Vec<(u32, Back)>,
     search: u32,
+    /// Whether transactions that need not count are among the events.
+    has_optional: bool,
 }
 
 /// A path of dependencies from an overwriter to the reader of the version it overwrote.
@@ -94,6 +95,7 @@ impl<'a> Dependencies<'a> {
             seen: vec![0; txn_count],
             parent: vec![(0, Back::Known(Why::Own)); txn_count],
             search: 0,
+            has_optional: events.len() > known.counted_events(),
         }
     }
 
@@ -123,6 +125,7 @@ impl<'a> Dependencies<'a> {
                 seen,
                 parent,
                 search,
+                has_optional,
                 ..
             } = self;
             let mut visit = |before: u32, back: Back| {
@@ -134,6 +137,9 @@ impl<'a> Dependencies<'a> {
                 }
             };
             known.predecessors(txn, |before, why| visit(before, Back::Known(why)));
+            if *has_optional {
+                optional_predecessors(known, txn, |before, why| visit(before, Back::Known(why)));
+            }
             for &(read, writer) in chosen_reads.get(&txn).into_iter().flatten() {
                 visit(writer, Back::Chosen(read));
             }
@@ -177,7 +183,28 @@ impl<'a> Dependencies<'a> {
     }
 }
 
-/// A step as a cycle has it; choices are numbered later.
-pub fn step(from: u32, to: u32, why: Result<Why, PathChoice>) -> Step {
-    (from, to, why.unwrap_or(Why::Choice(u32::MAX)))
+/// Calls with the predecessors of a transaction by edges with one that need not count at an end.
+fn optional_predecessors(known: &Known<'_>, txn: u32, mut call: impl FnMut(u32, Why)) {
+    let observed = known.observed;
+    let is_certain = observed.taken[txn as usize];
+    if !is_certain {
+        for (read, _, writer) in observed.reads(TxnId(txn)) {
+            call(writer.0, Why::Read(read.0));
+        }
+    }
+    if !known.shape.sessions {
+        return;
+    }
+    let session = observed.history.session_of(TxnId(txn));
+    let range = observed.history.session_txns(session);
+    for before in (range.start..txn).rev() {
+        if !observed.taken[before as usize] {
+            call(before, Why::Session);
+            continue;
+        }
+        if !is_certain {
+            call(before, Why::Session);
+        }
+        return;
+    }
 }
