@@ -50,10 +50,15 @@ fn search(text: &str, loaded: &Loaded, txns: &[TxnId], last: bool) -> HashMap<Tx
         };
         wanted.insert((session, number), txn);
     }
+    let numbers: Vec<u64> = wanted.keys().map(|&(_, number)| number).collect();
+    let is_text = loaded.format == Format::Text;
     let mut found = HashMap::new();
     // How many transactions of each session were passed, for those that have no number.
     let mut passed: HashMap<i64, u64> = HashMap::new();
     for (index, line) in text.lines().enumerate() {
+        if is_text && is_of_others(line, &numbers) {
+            continue;
+        }
         let Some((session, number)) = owner(loaded.format, line) else {
             continue;
         };
@@ -104,6 +109,26 @@ fn first_two(line: &str) -> Option<(i64, Option<u64>)> {
     Some((session.parse().ok()?, Some(rest[..end].parse().ok()?)))
 }
 
+/// Whether a line of text ends in the number of a transaction that is none of these. Quick, since it is asked of every
+/// line.
+fn is_of_others(line: &str, numbers: &[u64]) -> bool {
+    let mut bytes = line.bytes().rev();
+    let (mut number, mut place) = (0u64, 1u64);
+    if bytes.next() != Some(b')') {
+        return false;
+    }
+    loop {
+        match bytes.next() {
+            Some(digit @ b'0'..=b'9') => {
+                number = number.wrapping_add(place.wrapping_mul(u64::from(digit - b'0')));
+                place = place.wrapping_mul(10);
+            }
+            // Anything else, such as a space, is for a closer look.
+            next => return next == Some(b',') && !numbers.contains(&number),
+        }
+    }
+}
+
 /// Of `w(key,value,3,14)`. Bytes, since there may be as many of these lines as operations.
 fn last_two(line: &str) -> Option<(i64, Option<u64>)> {
     let inside = line.trim_ascii_end().as_bytes().strip_suffix(b")")?;
@@ -144,5 +169,9 @@ mod tests {
         assert_eq!(owner(Format::JepsenEdn, line), None);
         assert_eq!(owner(Format::Text, "r(1,11,4,6)\r"), Some((4, Some(6))));
         assert_eq!(owner(Format::Text, "# a remark (1)"), None);
+        assert!(is_of_others("r(1,11,4,7)", &[6, 71]));
+        assert!(!is_of_others("r(1,11,4,071)", &[6, 71]));
+        assert!(!is_of_others("r(1,11,4, 7)", &[6, 71]));
+        assert!(!is_of_others("r(1,11,4,7)\r", &[6, 71]));
     }
 }

@@ -154,7 +154,9 @@ fn check_file(
     if !args.levels.is_empty() && !args.json && !args.edn && !output::is_quiet() {
         report.still = still_held(&report, &options);
     }
-    report.lines = places::lines(file, loaded, &report.txns_shown());
+    if is_told(args) {
+        report.lines = places::lines(file, loaded, &report.txns_shown());
+    }
     drop(dismissal);
     progress.finish();
     for text in &loaded.notes {
@@ -173,6 +175,12 @@ fn check_file(
         write_shrunk(file, output, shrunk)?;
     }
     Ok(exit)
+}
+
+/// Whether anything but the exit code tells what was found.
+fn is_told(args: &CheckArgs) -> bool {
+    let is_data = args.json || args.edn || args.sarif.is_some() || args.junit.is_some();
+    is_data || args.report.is_some() || !output::is_quiet()
 }
 
 fn write_page(directory: &str, report: &Report<'_>) -> Result<(), Failure> {

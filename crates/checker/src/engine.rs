@@ -8,6 +8,7 @@ use crate::explain;
 use crate::graph::Graph;
 use crate::hinted;
 use crate::lost_update;
+use crate::nearby::{self, Asked};
 use crate::observe::{Observed, ReadAnomaly, observe};
 use crate::order::{ForcedEdges, Schedule};
 use crate::rounds::{self, Decision};
@@ -15,7 +16,7 @@ use crate::rule::Rule;
 use crate::shrink;
 use crate::stage::{self, Stage};
 use crate::strong::shape::Shape;
-use crate::strong::{self, Effort, Strategy};
+use crate::strong::{self, Effort, FirstGuess, Strategy};
 use crate::witness;
 use history::{
     Anomaly, AnomalyKind, CommitOrder, History, Initial, KeyOrder, Level, OpKind, TxnId, Verdict,
@@ -45,6 +46,8 @@ pub struct Engine<'a> {
     strategy: Strategy,
     /// Which values are initial and what is assumed of keys, if evidence is to be made as small as it can be.
     minimizing: Option<(&'a Initial, KeyOrder)>,
+    /// Whether this is a part of another history already.
+    is_part: bool,
     stages: Vec<Stage>,
 }
 
@@ -63,6 +66,7 @@ impl<'a> Engine<'a> {
             held: Vec::new(),
             strategy: Strategy::default(),
             minimizing: None,
+            is_part: false,
             stages: Vec::new(),
         }
     }
@@ -70,6 +74,12 @@ impl<'a> Engine<'a> {
     /// From now on the evidence of strong levels is made as small as it can be.
     pub fn minimizing(mut self, initial: &'a Initial, keys: KeyOrder) -> Engine<'a> {
         self.minimizing = Some((initial, keys));
+        self
+    }
+
+    /// Looks at no part of this history, since it is one.
+    pub fn of_part(mut self) -> Engine<'a> {
+        self.is_part = true;
         self
     }
 
@@ -194,6 +204,9 @@ impl<'a> Engine<'a> {
                 self.stages.extend(stage::of_effort(&first.effort));
                 return Ok(Verdict::Holds(order));
             }
+            if let Some(anomalies) = self.violated_nearby(level, &first)? {
+                return Ok(Verdict::Violated(anomalies));
+            }
             guessed = Some(first);
         }
         let started = Instant::now();
@@ -202,7 +215,7 @@ impl<'a> Engine<'a> {
         if let Some(anomalies) = by_weak? {
             return Ok(Verdict::Violated(anomalies));
         }
-        if let Some(order) = self.by_snapshots(level)? {
+        if let Some(order) = self.by_snapshots(level, guessed.as_ref())? {
             return Ok(Verdict::Holds(order));
         }
         let mut effort = Effort::default();
@@ -227,11 +240,61 @@ impl<'a> Engine<'a> {
         })
     }
 
+    /// The anomalies of a part round what is wrong with the first guess, if that is little and violates the level.
+    fn violated_nearby(
+        &mut self,
+        level: Level,
+        first: &FirstGuess,
+    ) -> Result<Option<Vec<Anomaly>>, Limit> {
+        let started = Instant::now();
+        let found = self.found_nearby(level, level, first)?;
+        Ok(found.map(|found| {
+            self.stages.extend(stage::of_effort(&first.effort));
+            self.stages.push(Stage {
+                name: "nearby",
+                seconds: started.elapsed().as_secs_f64(),
+                counts: vec![("transactions", found.txn_count as u64)],
+            });
+            found.anomalies
+        }))
+    }
+
+    /// What violates a level round what is wrong with the first guess at an order for `guessed`.
+    fn found_nearby(
+        &self,
+        level: Level,
+        guessed: Level,
+        first: &FirstGuess,
+    ) -> Result<Option<nearby::Found>, Limit> {
+        let Some((initial, keys)) = self.minimizing.filter(|_| !self.is_part) else {
+            return Ok(None);
+        };
+        (self.budget.progress)("looking round what is wrong");
+        let asked = Asked {
+            level,
+            shape: Shape::of(guessed).expect("a strong level has a shape"),
+            strategy: self.strategy,
+            initial,
+            keys,
+        };
+        nearby::violated(self.observed, asked, first, self.budget)
+    }
+
     /// An order that proves a parallel level because it proves snapshot isolation, which is decided
     /// sooner: no stale read is looked at from both ends. Nothing if that takes long.
-    fn by_snapshots(&mut self, level: Level) -> Result<Option<CommitOrder>, Limit> {
+    fn by_snapshots(
+        &mut self,
+        level: Level,
+        first: Option<&FirstGuess>,
+    ) -> Result<Option<CommitOrder>, Limit> {
         let is_parallel = Shape::of(level).is_some_and(|shape| shape.parallel);
         if !is_parallel || !self.strategy.guess {
+            return Ok(None);
+        }
+        let stronger = Level::StrongSessionSnapshotIsolation;
+        if let Some(first) = first
+            && self.found_nearby(stronger, level, first)?.is_some()
+        {
             return Ok(None);
         }
         let asked = AtomicU32::new(0);
@@ -241,7 +304,6 @@ impl<'a> Engine<'a> {
             ..*self.budget
         };
         let mut effort = Effort::default();
-        let stronger = Level::StrongSessionSnapshotIsolation;
         let (observed, strategy) = (self.observed, self.strategy);
         let decision = strong::decide(observed, stronger, None, strategy, &budget, &mut effort);
         self.budget.check("solve")?;
@@ -413,7 +475,7 @@ fn commit_order(order: &[u32]) -> CommitOrder {
 }
 
 /// The anomalies of single reads that break a rule, one for each kind, counted.
-fn read_anomalies(observed: &Observed<'_>, rule: Rule) -> Vec<Anomaly> {
+pub fn read_anomalies(observed: &Observed<'_>, rule: Rule) -> Vec<Anomaly> {
     read_anomalies_if(observed, |anomaly| {
         anomaly.kind != AnomalyKind::NonRepeatableRead || !rule.allows_non_repeatable_reads()
     })

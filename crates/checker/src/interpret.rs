@@ -17,8 +17,10 @@
 
 use crate::Budget;
 use crate::budget::Limit;
-use crate::engine::Engine;
+use crate::engine::{self, Engine};
+use crate::explain;
 use crate::observe::{AmbiguousRead, Observed, Taken};
+use crate::rule::Rule;
 use history::{CommitOrder, Level, OpId, TxnId, Verdict};
 use std::borrow::Cow;
 use std::sync::atomic::AtomicU32;
@@ -47,7 +49,12 @@ pub fn verdict(
     level: Level,
     budget: &Budget<'_>,
 ) -> Result<Verdict, Limit> {
-    let plain = engine.verdict(level)?;
+    let plain = match engine.verdict(level) {
+        Err(limit) if !Level::WEAK.contains(&level) => {
+            return violated_by_reads(observed, budget)?.ok_or(limit);
+        }
+        answer => answer?,
+    };
     // The strong levels choose writers together with version orders.
     let is_weak = Level::WEAK.contains(&level) && level != Level::ReadUncommitted;
     let Verdict::Holds(order) = &plain else {
@@ -79,6 +86,43 @@ pub fn verdict(
         }
     }
     cases.violated(&reads, tried_max)
+}
+
+/// Whether reads alone leave no choice, for a strong level that is undecided: where every possible writer of a
+/// read is a transaction of unknown outcome with an impossible read, there is no cycle to show.
+fn violated_by_reads(
+    observed: &Observed<'_>,
+    budget: &Budget<'_>,
+) -> Result<Option<Verdict>, Limit> {
+    let reads = that_may_count(observed);
+    let may_lack_writers = |read: &&AmbiguousRead| {
+        let is_uncertain = |writer: &TxnId| !observed.taken[writer.index()];
+        observed.taken[read.reader.index()] && read.writers.iter().all(is_uncertain)
+    };
+    let reads: Vec<&AmbiguousRead> = reads.into_iter().filter(may_lack_writers).collect();
+    budget.check("solve")?;
+    if reads.is_empty() {
+        return Ok(None);
+    }
+    let choice_count = count(&reads);
+    if choice_count > CHOICES_MAX {
+        return Ok(None);
+    }
+    let mut anomalies = Vec::new();
+    for number in 0..choice_count {
+        let choice = choice(&reads, number);
+        let chosen = observed.with_choice(&choice);
+        let Some(mut anomaly) = engine::read_anomalies(&chosen, Rule::Causal)
+            .into_iter()
+            .next()
+        else {
+            return Ok(None);
+        };
+        anomaly.explanation = explain::explain(&chosen, &anomaly);
+        anomaly.assuming = choice;
+        anomalies.push(anomaly);
+    }
+    Ok(Some(Verdict::Violated(anomalies)))
 }
 
 /// The ambiguous reads by transactions that count as committed in some interpretation in which

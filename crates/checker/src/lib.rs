@@ -23,6 +23,7 @@ mod jepsen_tests;
 mod linearizable;
 mod long_fork;
 mod lost_update;
+mod nearby;
 mod obeyed;
 mod observe;
 mod op_set;

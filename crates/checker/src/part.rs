@@ -36,7 +36,21 @@ impl Part {
     /// What is left of a selection once reads that would change their meaning are dropped. None if
     /// the columns of a history cannot hold it, which those of the whole could.
     pub(crate) fn take(whole: &History, selection: &Selection) -> Option<Part> {
-        let lost = lost_versions(whole, selection);
+        Part::without(whole, selection, &lost_versions(whole, selection))
+    }
+
+    /// The same for a selection that has the writers of all versions it reads, and no read that has several; the whole
+    /// is not looked at.
+    pub(crate) fn take_closed(whole: &History, selection: &Selection) -> Option<Part> {
+        Part::without(whole, selection, &FxHashSet::default())
+    }
+
+    /// A selection without the reads of lost versions.
+    fn without(
+        whole: &History,
+        selection: &Selection,
+        lost: &FxHashSet<(KeyId, ValueCode)>,
+    ) -> Option<Part> {
         let mut builder = Builder::new();
         let (mut txns, mut ops, mut keys) = (Vec::new(), Vec::new(), Vec::new());
         let mut key_ids: FxHashMap<KeyId, KeyId> = FxHashMap::default();

@@ -8,20 +8,20 @@ use super::conflicts;
 use super::known::Known;
 use super::shape::Shape;
 use super::topological::Step;
-use super::{Settled, Strategy, estimate, hints, sorted};
+use super::{Settled, estimate, hints, sorted};
 use crate::Budget;
 use crate::budget::Limit;
 use crate::observe::Observed;
 use crate::order;
 use history::{Interval, TxnId};
 
-/// The best of several guesses, and how many conflicts it has. It agrees with everything known; the
+/// The best of several guesses, or the first if that is enough, and how many conflicts it has. It agrees with everything known; the
 /// error is a cycle if nothing can.
 #[allow(clippy::type_complexity)] // One caller, and each part is named there.
 pub fn better_guess(
     known: &Known<'_>,
     first: Vec<u32>,
-    strategy: Strategy,
+    is_enough: bool,
     budget: &Budget<'_>,
 ) -> Result<Result<(usize, Vec<u32>), Vec<Step>>, Limit> {
     let (observed, shape) = (known.observed, known.shape);
@@ -36,7 +36,7 @@ pub fn better_guess(
     let mut best = (conflicts_of(&first), first);
     let few = observed.history.txn_count() / FEW;
     for guess in GUESSES {
-        if best.0 <= few || !strategy.guess {
+        if best.0 <= few || is_enough {
             break;
         }
         budget.check("guess")?;

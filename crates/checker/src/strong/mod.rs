@@ -34,7 +34,7 @@
 mod cadical;
 pub mod classify;
 mod confident;
-mod conflicts;
+pub mod conflicts;
 mod dense;
 mod estimate;
 mod evidence;
@@ -63,7 +63,7 @@ pub mod versions;
 use crate::Budget;
 use crate::budget::Limit;
 use crate::observe::Observed;
-use conflicts::{Chosen, NO_WRITER};
+use conflicts::{Chosen, Conflict, NO_WRITER};
 use greedy::Repair;
 use history::{Anomaly, CommitOrder, EdgeKind, Level, OpId, TxnId};
 use known::Known;
@@ -117,10 +117,17 @@ pub struct FirstGuess {
     pub order: Option<CommitOrder>,
     /// The events as guessed.
     pub events: Vec<u32>,
+    /// What is wrong with it, if that is little.
+    pub conflicts: Vec<Conflict>,
+    /// Whether the history suggests it, and little is wrong with it.
+    is_suggested: bool,
     /// Whether so much is wrong with it that sessions may not have been respected.
     is_far_off: bool,
     pub effort: Effort,
 }
+
+/// So many conflicts are few in any history.
+const FEW_ALWAYS: usize = 4;
 
 /// Guesses an order, and looks whether anything is wrong with it.
 pub fn guess_order(
@@ -133,10 +140,22 @@ pub fn guess_order(
     let shape = shape.with_sessions();
     let started = Instant::now();
     (budget.progress)("guessing an order");
-    for events in suggested::orders(observed, shape) {
+    // So does one of snapshots, for the parallel levels.
+    let suggested = match shape.parallel {
+        true => Shape::of(Level::StrongSessionSnapshotIsolation).unwrap_or(shape),
+        false => shape,
+    };
+    for events in suggested::orders(observed, suggested) {
         budget.check("guess")?;
-        let first = looked_at(observed, shape, events, started);
+        let mut first = looked_at(observed, suggested, events, started);
         if first.effort.conflicts <= observed.history.txn_count() / guesses::FEW {
+            if shape.parallel {
+                first.events.retain(|&event| suggested.is_commit(event));
+                for event in &mut first.events {
+                    *event = shape.commit(suggested.txn(*event));
+                }
+            }
+            first.is_suggested = true;
             return Ok(first);
         }
     }
@@ -147,8 +166,10 @@ pub fn guess_order(
     }
     Ok(FirstGuess {
         order: None,
+        is_suggested: false,
         is_far_off: !first.complete,
         events: first.events,
+        conflicts: Vec::new(),
         effort: Effort {
             guess_seconds: started.elapsed().as_secs_f64(),
             ..Effort::default()
@@ -164,16 +185,22 @@ fn looked_at(
     started: Instant,
 ) -> FirstGuess {
     let walk = conflicts::walk(observed, shape, &events, &Settled { observed });
-    let conflicts = walk.conflicts.len();
+    let count = walk.conflicts.len();
+    let txn_count = observed.history.txn_count();
     let counts = |txn| observed.taken[txn as usize];
     let proof = || commit_order(observed, shape, &events, &walk.writers, counts);
     FirstGuess {
         order: walk.conflicts.is_empty().then(proof),
-        is_far_off: conflicts > observed.history.txn_count() / 4,
+        is_suggested: false,
+        is_far_off: count > txn_count / 4,
         effort: Effort {
-            conflicts,
+            conflicts: count,
             guess_seconds: started.elapsed().as_secs_f64(),
             ..Effort::default()
+        },
+        conflicts: match count <= FEW_ALWAYS + txn_count / guesses::FEW {
+            true => walk.conflicts,
+            false => Vec::new(),
         },
         events,
     }
@@ -271,10 +298,14 @@ fn decide_shape(
         let resolved = &resolution.observed;
         let decision = decide_as_observed(resolved, shape, None, strategy, budget, effort);
         effort.resolve_seconds = resolve_seconds;
-        if let Decision::Holds(mut order) = decision? {
+        if let Ok(Decision::Holds(mut order)) = decision {
             order.reads.extend(resolution.reads);
             order.reads.sort_unstable_by_key(|&(read, _)| read);
             return Ok(Decision::Holds(order));
+        }
+        // What was given up for want of evidence may have it with all writers; a limit is reached for good.
+        if let Err(limit) = decision {
+            budget.check("resolve").map_err(|_| limit)?;
         }
     }
     decide_as_observed(observed, shape, guessed, strategy, budget, effort)
@@ -298,6 +329,8 @@ fn decide_as_observed(
     let guess_seconds = guessed
         .as_ref()
         .map_or(0.0, |first| first.effort.guess_seconds);
+    // Stale reads say nothing about an order of a parallel level: of snapshots, few were wrong.
+    let is_enough = shape.parallel && guessed.as_ref().is_some_and(|first| first.is_suggested);
     let first = match guessed {
         Some(first) => first.events,
         None if strategy.guess => guess::guess(observed, shape, timeline.as_ref(), budget)?.events,
@@ -305,19 +338,20 @@ fn decide_as_observed(
     };
     budget.check("guess")?;
     let known = Known::new(observed, shape, timeline);
-    let mut events = match guesses::better_guess(&known, first, strategy, budget)? {
-        Ok((conflicts, events)) => {
-            effort.conflicts = conflicts;
-            events
-        }
-        Err(steps) => {
-            let refutation = Refutation {
-                cycles: vec![refutation::known_cycle(&steps)],
-                by_cases: false,
-            };
-            return Ok(violated(&known, &refutation));
-        }
-    };
+    let mut events =
+        match guesses::better_guess(&known, first, !strategy.guess || is_enough, budget)? {
+            Ok((conflicts, events)) => {
+                effort.conflicts = conflicts;
+                events
+            }
+            Err(steps) => {
+                let refutation = Refutation {
+                    cycles: vec![refutation::known_cycle(&steps)],
+                    by_cases: false,
+                };
+                return Ok(violated(&known, &refutation));
+            }
+        };
     effort.guess_seconds = guess_seconds + started.elapsed().as_secs_f64();
     let optional = optional_events(observed, shape);
     if strategy.prune && optional.is_empty() && is_worth_saturating(observed, effort.conflicts) {
@@ -338,13 +372,6 @@ fn decide_as_observed(
         }
     }
     events.extend(optional);
-    if shape.parallel && events.len() > known.counted_events() {
-        return Err(Limit(
-            "a read that may have been served by an indeterminate transaction leaves too many \
-             cases (stage: solve)"
-                .to_string(),
-        ));
-    }
     search(&known, events, strategy, budget, effort)
 }
 

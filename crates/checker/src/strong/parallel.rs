@@ -4,7 +4,7 @@
 //! an overwritten version is an anomaly if the overwriter reaches the reader by D. The order at hand
 //! fixes all version orders, so D is complete: known edges, and every version after the one before.
 //!
-//! Steps: for each stale read go back along D from the reader, no further than the version it
+//! Steps: for each stale read go back along D from the reader, no further than the version that follows the one it
 //! returned; a writer of the key that is met is an anomaly, and the path to it a cycle. Version
 //! orders on the path become choices. Cost: the dependencies within that stretch for each stale
 //! read.
@@ -12,9 +12,8 @@
 use super::conflicts::Chosen;
 use super::known::{Known, Why};
 use super::shape::Shape;
-use super::topological::Step;
 use crate::observe::{Link, Observed};
-use history::TxnId;
+use history::{OpId, TxnId};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 
@@ -32,9 +31,14 @@ pub struct Dependencies<'a> {
     place: Vec<u32>,
     /// By write, the writer of the version before.
     previous: Vec<u32>,
+    /// By write, the writer of the version after; by key, that of the first one.
+    following: Vec<u32>,
+    first: FxHashMap<u32, u32>,
     seen: Vec<u32>,
     parent: Vec<(u32, Back)>,
     search: u32,
+    /// Whether transactions that need not count are among the events.
+    has_optional: bool,
 }
 
 /// A path of dependencies from an overwriter to the reader of the version it overwrote.
@@ -61,7 +65,9 @@ impl<'a> Dependencies<'a> {
         let txn_count = observed.history.txn_count();
         let mut place = vec![u32::MAX; txn_count];
         let mut previous = vec![Link::INITIAL; observed.history.op_count()];
-        let mut last: FxHashMap<u32, u32> = FxHashMap::default();
+        let mut following = vec![Link::INITIAL; observed.history.op_count()];
+        let mut first: FxHashMap<u32, u32> = FxHashMap::default();
+        let mut last: FxHashMap<u32, (u32, OpId)> = FxHashMap::default();
         for (at, &event) in events.iter().enumerate() {
             let txn = shape.txn(event);
             if event as usize >= txn_count || !chosen.counts(txn) {
@@ -69,17 +75,27 @@ impl<'a> Dependencies<'a> {
             }
             place[txn as usize] = at as u32;
             for (op, key) in observed.writes(TxnId(txn)) {
-                let before = last.insert(key.0, txn).unwrap_or(Link::INITIAL);
-                previous[op.index()] = before;
+                match last.insert(key.0, (txn, op)) {
+                    Some((before, write)) => {
+                        previous[op.index()] = before;
+                        following[write.index()] = txn;
+                    }
+                    None => {
+                        first.insert(key.0, txn);
+                    }
+                }
             }
         }
         Dependencies {
             known,
             place,
             previous,
+            following,
+            first,
             seen: vec![0; txn_count],
             parent: vec![(0, Back::Known(Why::Own)); txn_count],
             search: 0,
+            has_optional: events.len() > known.counted_events(),
         }
     }
 
@@ -93,10 +109,7 @@ impl<'a> Dependencies<'a> {
         chosen_reads: &FxHashMap<u32, Vec<(u32, u32)>>,
     ) -> Option<Path> {
         let observed = self.known.observed;
-        let limit = match writer {
-            Link::INITIAL => 0,
-            txn => self.place[txn as usize] + 1,
-        };
+        let limit = self.place[self.next_writer(key, writer)? as usize];
         self.search += 1;
         self.seen[reader as usize] = self.search;
         let mut queue = VecDeque::from([reader]);
@@ -112,6 +125,8 @@ impl<'a> Dependencies<'a> {
                 seen,
                 parent,
                 search,
+                has_optional,
+                ..
             } = self;
             let mut visit = |before: u32, back: Back| {
                 let at = place[before as usize];
@@ -122,6 +137,9 @@ impl<'a> Dependencies<'a> {
                 }
             };
             known.predecessors(txn, |before, why| visit(before, Back::Known(why)));
+            if *has_optional {
+                optional_predecessors(known, txn, |before, why| visit(before, Back::Known(why)));
+            }
             for &(read, writer) in chosen_reads.get(&txn).into_iter().flatten() {
                 visit(writer, Back::Chosen(read));
             }
@@ -133,6 +151,19 @@ impl<'a> Dependencies<'a> {
             }
         }
         None
+    }
+
+    /// Who wrote the version of a key that follows this writer's.
+    fn next_writer(&self, key: u32, writer: u32) -> Option<u32> {
+        let next = match writer {
+            Link::INITIAL => self.first.get(&key).copied(),
+            txn => {
+                let observed = self.known.observed;
+                let write = observed.write_to(TxnId(txn), history::KeyId(key))?;
+                Some(self.following[write.index()])
+            }
+        };
+        next.filter(|&txn| txn != Link::INITIAL)
     }
 
     fn path_from(&self, overwriter: u32, reader: u32) -> Path {
@@ -152,7 +183,28 @@ impl<'a> Dependencies<'a> {
     }
 }
 
-/// A step as a cycle has it; choices are numbered later.
-pub fn step(from: u32, to: u32, why: Result<Why, PathChoice>) -> Step {
-    (from, to, why.unwrap_or(Why::Choice(u32::MAX)))
+/// Calls with the predecessors of a transaction by edges with one that need not count at an end.
+fn optional_predecessors(known: &Known<'_>, txn: u32, mut call: impl FnMut(u32, Why)) {
+    let observed = known.observed;
+    let is_certain = observed.taken[txn as usize];
+    if !is_certain {
+        for (read, _, writer) in observed.reads(TxnId(txn)) {
+            call(writer.0, Why::Read(read.0));
+        }
+    }
+    if !known.shape.sessions {
+        return;
+    }
+    let session = observed.history.session_of(TxnId(txn));
+    let range = observed.history.session_txns(session);
+    for before in (range.start..txn).rev() {
+        if !observed.taken[before as usize] {
+            call(before, Why::Session);
+            continue;
+        }
+        if !is_certain {
+            call(before, Why::Session);
+        }
+        return;
+    }
 }

@@ -359,7 +359,7 @@ impl<'s, 'a, 'b> Search<'s, 'a, 'b> {
                 self.is_solved && literal.is_some_and(|literal| self.solver.is_true(literal))
             };
             if let Some(writer) = read.writers.iter().find(is_chosen)
-                && observed.taken[read.reader.index()]
+                && self.solution().counts(read.reader.0)
             {
                 walk.writers[place] = writer.0;
                 walk.conflicts.push(Conflict::Stale {
@@ -423,18 +423,25 @@ impl<'s, 'a, 'b> Search<'s, 'a, 'b> {
         let mut steps: Vec<Step> = Vec::new();
         let mut chosen = Vec::new();
         for &(from, to, why) in &path.steps {
-            steps.push(parallel::step(from, to, why));
-            let (label, literal) = match why {
-                Ok(_) => continue,
+            let mut because = self.counting(&[from, to]);
+            let label = match why {
+                Ok(known) if because == [0; 4] => {
+                    steps.push((from, to, known));
+                    continue;
+                }
+                Ok(Why::Read(read)) => Label::Read(read),
+                Ok(_) => Label::Session,
                 Err(PathChoice::Older(key)) => {
-                    (Label::Older(key), self.choice_between(key, from, to))
+                    because[2] = self.choice_between(key, from, to);
+                    Label::Older(key)
                 }
                 Err(PathChoice::Read(read)) => {
                     let choice = Choice::From { read, writer: from };
-                    (Label::Read(read), self.writer_choice(choice))
+                    because[2] = self.writer_choice(choice);
+                    Label::Read(read)
                 }
             };
-            let because = [literal, 0, 0, 0];
+            steps.push((from, to, Why::Choice(u32::MAX)));
             chosen.push(ChosenEdge {
                 from,
                 to,
@@ -442,12 +449,12 @@ impl<'s, 'a, 'b> Search<'s, 'a, 'b> {
                 because,
             });
         }
-        let mut because = [0; 4];
+        let mut because = self.counting(&[reader, path.overwriter]);
         if writer != Link::INITIAL {
-            because[0] = self.choice_between(key, writer, path.overwriter);
+            because[2] = self.choice_between(key, writer, path.overwriter);
         }
         if self.known.observed.links[read as usize] == Link::AMBIGUOUS {
-            because[1] = self.writer_choice(Choice::From { read, writer });
+            because[3] = self.writer_choice(Choice::From { read, writer });
         }
         steps.push((reader, path.overwriter, Why::Choice(u32::MAX)));
         chosen.push(ChosenEdge {

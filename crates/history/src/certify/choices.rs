@@ -44,16 +44,15 @@ fn check_anomaly(facts: &Facts<'_>, level: Level, anomaly: &Anomaly) -> Result<(
         );
     }
     let assumed = assumptions(facts, level, anomaly)?;
+    let uncertain = assumed.values().filter(|&&writer| !facts.is_taken(writer));
+    let with_assumed = facts.taken_with(uncertain.copied());
     let takes = |txn: TxnId| {
         if level == Level::ReadUncommitted {
             // Where reads of aborted data are legal, no read forces a transaction to have
             // committed.
             txn.index() < history.txn_count() && history.status(txn) == Status::Committed
         } else {
-            facts.is_taken(txn)
-                || assumed
-                    .values()
-                    .any(|&writer| writer == txn && txn != TxnId::INITIAL)
+            facts.is_taken(txn) || with_assumed.contains(&txn)
         }
     };
     let writer = |reader: TxnId, read: OpId| match assumed.get(&read) {

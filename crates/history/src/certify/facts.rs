@@ -33,11 +33,11 @@ impl Facts<'_> {
         anomalies: &[Anomaly],
     ) -> Facts<'a> {
         let mut writes: IdMap<Version, Vec<(TxnId, OpId)>> = IdMap::default();
-        // Cycles above causal may rest on whether an indeterminate transaction committed, and
-        // that on anything it read or wrote.
-        let is_open = |txn: &TxnId| {
-            !Level::WEAK.contains(&level) && history.status(*txn) == Status::Indeterminate
-        };
+        // Cycles above causal, and anomalies that assume a writer, may rest on whether an indeterminate
+        // transaction committed, and that on anything it read or wrote.
+        let may_be_open = !Level::WEAK.contains(&level)
+            || anomalies.iter().any(|anomaly| !anomaly.assuming.is_empty());
+        let is_open = |txn: &TxnId| may_be_open && history.status(*txn) == Status::Indeterminate;
         let open = history.txn_ids().filter(is_open);
         let ops_of_open = open.flat_map(|txn| history.txn_ops(txn).map(|(id, _)| id));
         for id in anomalies.iter().flat_map(ops_of_anomaly).chain(ops_of_open) {
@@ -100,6 +100,27 @@ impl Facts<'_> {
                 Status::Aborted => false,
                 Status::Indeterminate => self.forced.contains(&txn),
             }
+    }
+
+    /// Whom every interpretation takes that takes these, and has no impossible read: those that they read from, where
+    /// nobody else can have served the read, and whom those read from in turn.
+    pub(super) fn taken_with(&self, txns: impl Iterator<Item = TxnId>) -> HashSet<TxnId> {
+        let mut taken = HashSet::new();
+        let mut open: Vec<TxnId> = txns.collect();
+        while let Some(txn) = open.pop() {
+            if txn.index() >= self.history.txn_count() || !taken.insert(txn) {
+                continue;
+            }
+            for (id, _) in self.history.txn_ops(txn) {
+                if let Some(Seen::External(version)) = seen(self.history, txn, id)
+                    && let [writer] = self.possible_writers(txn, id, version)[..]
+                    && !self.is_taken(writer)
+                {
+                    open.push(writer);
+                }
+            }
+        }
+        taken
     }
 
     /// Whether a read of this version reads the initial one.

@@ -258,8 +258,7 @@ impl Clauses<'_> {
 
 type Readers = IdMap<(KeyId, ValueCode), Vec<(TxnId, OpId)>>;
 
-/// The external reads, by transactions that committed for certain, of what indeterminate ones
-/// wrote last.
+/// The external reads, by transactions that did not abort, of what indeterminate ones wrote last.
 fn readers_of_indeterminate(facts: &Facts<'_>) -> Readers {
     let history = facts.history;
     let mut readers = Readers::default();
@@ -274,7 +273,8 @@ fn readers_of_indeterminate(facts: &Facts<'_>) -> Readers {
             }
         }
     }
-    for txn in history.txn_ids().filter(|&txn| facts.is_taken(txn)) {
+    let may_count = |txn: &TxnId| history.status(*txn) != Status::Aborted;
+    for txn in history.txn_ids().filter(may_count) {
         for (id, op) in history.txn_ops(txn) {
             if op.kind.is_write() || !keys[op.key.index()] {
                 continue;
