@@ -3,10 +3,11 @@
 //!
 //! Steps, each ending the question if it can:
 //! 1. answer with those reads left out; a violation that does not need them stands for every choice;
-//! 2. let each read have the last possible writer before it in the order that proves the rest;
-//! 3. ask levels that imply this one, which choose writers together with version orders;
-//! 4. try the choices one after another: one that satisfies the level proves it;
-//! 5. if all choices for reads by committed transactions were tried, each with an anomaly of its
+//! 2. ask whether the order that the history suggests (`suggested`) proves a stronger level;
+//! 3. let each read have the last possible writer before it in the order that proves the rest;
+//! 4. ask levels that imply this one, which choose writers together with version orders;
+//! 5. try the choices one after another: one that satisfies the level proves it;
+//! 6. if all choices for reads by committed transactions were tried, each with an anomaly of its
 //!    own, the level is violated.
 //!
 //! What indeterminate transactions read counts only if somebody may have read from them. If there
@@ -21,7 +22,8 @@ use crate::engine::{self, Engine};
 use crate::explain;
 use crate::observe::{AmbiguousRead, Observed, Taken};
 use crate::rule::Rule;
-use history::{CommitOrder, Level, OpId, TxnId, Verdict};
+use crate::strong;
+use history::{CommitOrder, Level, OpId, Status, TxnId, Verdict};
 use std::borrow::Cow;
 use std::sync::atomic::AtomicU32;
 
@@ -69,7 +71,10 @@ pub fn verdict(
         level,
         budget,
     };
-    if let Some(order) = cases.holds(&last_before(&reads, order))? {
+    if let Some(order) = cases.by_suggestion() {
+        return Ok(Verdict::Holds(order));
+    }
+    if let Some(order) = cases.holds(&last_before(&reads, order, observed.history.txn_count()))? {
         return Ok(Verdict::Holds(order));
     }
     let choice_count = count(&reads);
@@ -128,6 +133,10 @@ fn violated_by_reads(
 /// The ambiguous reads by transactions that count as committed in some interpretation in which
 /// nothing counts that need not.
 fn that_may_count<'o>(observed: &'o Observed<'_>) -> Vec<&'o AmbiguousRead> {
+    if !observed.statuses.contains(&Status::Indeterminate) {
+        let counts = |read: &&AmbiguousRead| observed.taken[read.reader.index()];
+        return observed.ambiguous.iter().filter(counts).collect();
+    }
     let mut counts: Vec<bool> = observed.taken.iter().collect();
     let mut reads: Vec<&AmbiguousRead> = observed.ambiguous.iter().collect();
     loop {
@@ -154,18 +163,16 @@ fn that_may_count<'o>(observed: &'o Observed<'_>) -> Vec<&'o AmbiguousRead> {
 
 /// For each read the last of its possible writers before it in an order; the first after it if
 /// there is none before, and any if none is in the order.
-fn last_before(reads: &[&AmbiguousRead], order: &CommitOrder) -> Choice {
-    let place: rustc_hash::FxHashMap<TxnId, usize> = order
-        .txns
-        .iter()
-        .enumerate()
-        .map(|(place, &txn)| (txn, place))
-        .collect();
+fn last_before(reads: &[&AmbiguousRead], order: &CommitOrder, txn_count: usize) -> Choice {
+    let mut place = vec![None; txn_count];
+    for (at, txn) in order.txns.iter().enumerate() {
+        place[txn.index()] = Some(at);
+    }
     let choose = |read: &&AmbiguousRead| {
-        let here = place.get(&read.reader).copied().unwrap_or(usize::MAX);
-        let rank = |writer: &&TxnId| match place.get(writer) {
-            Some(&there) if there < here => (0, here - there),
-            Some(&there) => (1, there - here),
+        let here = place[read.reader.index()].unwrap_or(usize::MAX);
+        let rank = |writer: &&TxnId| match place[writer.index()] {
+            Some(there) if there < here => (0, here - there),
+            Some(there) => (1, there - here),
             None => (2, 0),
         };
         let writer = read.writers.iter().min_by_key(rank);
@@ -217,6 +224,19 @@ impl Cases<'_> {
             reads.map(|read| (read.op, read.reader)).collect();
         let counts = |(op, _): &&(OpId, TxnId)| chosen.taken[readers[op].index()];
         choice.iter().filter(counts).copied().collect()
+    }
+
+    /// The order that the history suggests, if it proves a stronger level.
+    fn by_suggestion(&self) -> Option<CommitOrder> {
+        let stronger = STRONGER
+            .iter()
+            .filter(|stronger| stronger.implies(self.level));
+        let mut orders =
+            stronger.filter_map(|&stronger| strong::suggested_order(self.observed, stronger));
+        orders.next().map(|mut order| {
+            order.snapshots.clear();
+            order
+        })
     }
 
     /// The order that proves a stronger level, unless that takes long.

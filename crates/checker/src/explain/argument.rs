@@ -296,7 +296,7 @@ fn required(observed: &Observed<'_>, clauses: &[Clause]) -> Vec<Clause> {
                     none.push(committed(read.reader, true));
                 }
                 add(none);
-                for &writer in &read.writers {
+                for &writer in &*read.writers {
                     if !observed.taken[writer.index()] {
                         add(vec![from(writer, true), committed(writer, false)]);
                     }

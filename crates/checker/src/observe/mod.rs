@@ -31,6 +31,7 @@ use history::{
     AnomalyKind, History, Initial, KeyId, KeyOrder, OpId, Reason, Status, TxnId, ValueCode,
 };
 use std::borrow::Cow;
+use std::sync::Arc;
 pub use taken::Taken;
 
 /// What one operation means to the levels, in 32 bits.
@@ -76,12 +77,12 @@ impl ReadAnomaly {
 }
 
 /// A read whose value was written more than once, with the transactions that may have written the
-/// version it returned, in order of their numbers.
+/// version it returned, in order of their numbers. Reads of the same value share them.
 #[derive(Clone, Debug)]
 pub struct AmbiguousRead {
     pub op: OpId,
     pub reader: TxnId,
-    pub writers: Vec<TxnId>,
+    pub writers: Arc<[TxnId]>,
 }
 
 /// Two versions of a key whose order is known.

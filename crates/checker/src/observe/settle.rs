@@ -12,10 +12,7 @@ use super::join::Unsettled;
 use super::{AmbiguousRead, Link, Observed, ReadAnomaly};
 use history::{AnomalyKind, OpId, Status, TxnId};
 use rustc_hash::FxHashMap;
-
-/// So many possible writers are kept for all reads together; beyond, two each have to do, and
-/// nothing that depends on them is called a violation.
-const WRITERS_MAX: usize = 1 << 26;
+use std::sync::Arc;
 
 /// A write of a version in question.
 #[derive(Clone, Copy)]
@@ -30,9 +27,25 @@ struct Writes {
     /// Those that a read may return: final, and not of an aborted transaction.
     versions: Vec<Candidate>,
     others: Vec<Candidate>,
+    /// The transactions of `versions`, once somebody asked.
+    writers: Option<Arc<[TxnId]>>,
 }
 
-/// So many writes of one version are kept.
+impl Writes {
+    /// The transactions that a reader may have read from.
+    fn writers(&mut self, reader: TxnId) -> Arc<[TxnId]> {
+        let txns = self.versions.iter().map(|write| write.txn);
+        let is_own = self
+            .versions
+            .binary_search_by_key(&reader, |write| write.txn);
+        if is_own.is_ok() {
+            return txns.filter(|&txn| txn != reader).collect();
+        }
+        self.writers.get_or_insert_with(|| txns.collect()).clone()
+    }
+}
+
+/// So many writes of one version are kept; where there may be more, nothing that depends on them is called a violation.
 const CANDIDATES_MAX: usize = 4096;
 
 type Versions = FxHashMap<(u32, u32), Writes>;
@@ -42,13 +55,13 @@ pub(super) fn settle(observed: &mut Observed<'_>, unsettled: Unsettled) {
     if unsettled.reads.is_empty() {
         return;
     }
-    let versions = versions_in_question(observed, &unsettled);
-    let mut writer_count = 0;
+    let mut versions = versions_in_question(observed, &unsettled);
     for (op, reader) in unsettled.reads {
         let key = observed.history.ops().keys[op as usize].0;
         let value = observed.values[op as usize].0;
-        let writes = &versions[&(key, value)];
-        settle_read(observed, OpId(op), reader, writes, &mut writer_count);
+        if let Some(writes) = versions.get_mut(&(key, value)) {
+            settle_read(observed, OpId(op), reader, writes);
+        }
     }
     observed.ambiguous.sort_unstable_by_key(|read| read.op);
 }
@@ -96,31 +109,15 @@ fn versions_in_question(observed: &Observed<'_>, unsettled: &Unsettled) -> Versi
     versions
 }
 
-fn settle_read(
-    observed: &mut Observed<'_>,
-    read: OpId,
-    reader: TxnId,
-    writes: &Writes,
-    writer_count: &mut usize,
-) {
+fn settle_read(observed: &mut Observed<'_>, read: OpId, reader: TxnId, writes: &mut Writes) {
     let history = observed.history;
-    let is_foreign = |write: &&Candidate| write.txn != reader;
-    let mut writers: Vec<TxnId> = writes
-        .versions
-        .iter()
-        .filter(is_foreign)
-        .map(|write| write.txn)
-        .collect();
+    let writers = writes.writers(reader);
     if let [writer] = writers[..] {
         observed.links[read.index()] = writer.0;
         return;
     }
     if !writers.is_empty() {
-        *writer_count += writers.len();
-        if *writer_count > WRITERS_MAX || writers.len() + 1 >= CANDIDATES_MAX {
-            writers.truncate(2);
-            observed.lacks_writers = true;
-        }
+        observed.lacks_writers |= writes.versions.len() >= CANDIDATES_MAX;
         observed.links[read.index()] = Link::AMBIGUOUS;
         observed.ambiguous.push(AmbiguousRead {
             op: read,
@@ -130,6 +127,7 @@ fn settle_read(
         return;
     }
     observed.links[read.index()] = Link::SKIP;
+    let is_foreign = |write: &&Candidate| write.txn != reader;
     let may_commit = |write: &&Candidate| history.status(write.txn) != Status::Aborted;
     let foreign = || writes.others.iter().filter(is_foreign);
     let own = || {

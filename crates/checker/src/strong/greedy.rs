@@ -200,7 +200,7 @@ fn choose_writer(
         return None;
     }
     let mut ways: Vec<(u32, u32, i32, u32)> = Vec::new();
-    for writer in &read.writers {
+    for writer in &*read.writers {
         let choice = Choice::From {
             read: read.op.0,
             writer: writer.0,

@@ -62,10 +62,10 @@ pub mod versions;
 
 use crate::Budget;
 use crate::budget::Limit;
-use crate::observe::Observed;
+use crate::observe::{AmbiguousRead, Link, Observed};
 use conflicts::{Chosen, Conflict, NO_WRITER};
 use greedy::Repair;
-use history::{Anomaly, CommitOrder, EdgeKind, Level, OpId, TxnId};
+use history::{Anomaly, CommitOrder, EdgeKind, Level, OpId, OpKind, Status, TxnId};
 use known::Known;
 use refutation::Refutation;
 use search::Search;
@@ -128,6 +128,13 @@ pub struct FirstGuess {
 
 /// So many conflicts are few in any history.
 const FEW_ALWAYS: usize = 4;
+
+/// An order that the history suggests and that proves a strong level, if there is one.
+pub fn suggested_order(observed: &Observed<'_>, level: Level) -> Option<CommitOrder> {
+    let shape = Shape::of(level)?.with_sessions();
+    suggested::orders(observed, shape)
+        .find_map(|events| looked_at(observed, shape, events, Instant::now()).order)
+}
 
 /// Guesses an order, and looks whether anything is wrong with it.
 pub fn guess_order(
@@ -506,8 +513,12 @@ pub fn prove_placed(
 /// The events of indeterminate transactions that may have served an ambiguous read.
 fn optional_events(observed: &Observed<'_>, shape: Shape) -> Vec<u32> {
     let mut is_optional = vec![false; observed.history.txn_count()];
-    let writers = observed.ambiguous.iter().flat_map(|read| &read.writers);
-    let mut work: Vec<TxnId> = writers.copied().collect();
+    if !observed.statuses.contains(&Status::Indeterminate) {
+        return Vec::new();
+    }
+    let writers = observed.ambiguous.iter().flat_map(|read| &*read.writers);
+    let is_open = |txn: &TxnId| !observed.taken[txn.index()];
+    let mut work: Vec<TxnId> = writers.copied().filter(is_open).collect();
     while let Some(txn) = work.pop() {
         if observed.taken[txn.index()] || is_optional[txn.index()] {
             continue;
@@ -534,8 +545,25 @@ impl Chosen for Settled<'_> {
     }
 
     fn may_read(&self, ambiguous: u32, writer: u32) -> bool {
-        let writers = &self.observed.ambiguous[ambiguous as usize].writers;
-        writers.binary_search(&TxnId(writer)).is_ok()
+        let read = &self.observed.ambiguous[ambiguous as usize];
+        let is_listed = read.writers.binary_search(&TxnId(writer)).is_ok();
+        is_listed || self.observed.lacks_writers && self.wrote_what_was_read(read, writer)
+    }
+}
+
+impl Settled<'_> {
+    /// Whether a transaction that counts wrote the value of a read; not all are listed.
+    fn wrote_what_was_read(&self, read: &AmbiguousRead, writer: u32) -> bool {
+        let ops = self.observed.history.ops();
+        let is_register = ops.kinds[read.op.index()] == OpKind::Read;
+        if !is_register || !Link::is_txn(writer) || writer == read.reader.0 {
+            return false;
+        }
+        let write = self
+            .observed
+            .write_to(TxnId(writer), ops.keys[read.op.index()]);
+        let same = |op: OpId| ops.values[op.index()] == ops.values[read.op.index()];
+        write.is_some_and(same)
     }
 }
 

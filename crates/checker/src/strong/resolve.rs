@@ -251,7 +251,7 @@ impl<'r> Round<'r> {
                 let writers = if left.is_empty() {
                     read.writers.clone()
                 } else {
-                    left
+                    left.into()
                 };
                 self.found.open.push(AmbiguousRead {
                     writers,

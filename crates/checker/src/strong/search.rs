@@ -293,7 +293,7 @@ impl<'s, 'a, 'b> Search<'s, 'a, 'b> {
             // The chosen writer comes later: the next solution puts it first.
             return true;
         }
-        for (literal, writer) in literals.into_iter().zip(&read.writers) {
+        for (literal, writer) in literals.into_iter().zip(&*read.writers) {
             if self.solver.is_true(literal) && writer.0 != last {
                 self.choice_between(key, writer.0, last);
             }
@@ -308,7 +308,7 @@ impl<'s, 'a, 'b> Search<'s, 'a, 'b> {
         if !observed.taken[read.reader.index()] {
             clause.push(-self.taken(read.reader.0));
         }
-        for writer in &read.writers {
+        for writer in &*read.writers {
             let literal = self.theory.add(Choice::From {
                 read: read.op.0,
                 writer: writer.0,

@@ -519,7 +519,7 @@ impl<'a> Theory<'a> {
             .iter()
             .filter(|read| read.reader.0 == txn)
         {
-            for writer in &read.writers {
+            for writer in &*read.writers {
                 if let Some(from) = self.chosen_writer(read.op.0, writer.0) {
                     edges.extend(self.implied_by_writer(from, read.op.0, writer.0));
                 }
