@@ -12,6 +12,7 @@ use crate::output;
 use crate::places;
 use crate::progress::Progress;
 use crate::report::{Report, page};
+use crate::story::Lines;
 use crate::watchdog::{Dismissal, Watchdog};
 use checker::{Budget, Checked, Options};
 use history::format::{Format, Loaded};
@@ -154,9 +155,7 @@ fn check_file(
     if !args.levels.is_empty() && !args.json && !args.edn && !output::is_quiet() {
         report.still = still_held(&report, &options);
     }
-    if is_told(args) {
-        report.lines = places::lines(file, loaded, &report.txns_shown());
-    }
+    report.lines = lines_told(args, file, loaded, &report);
     drop(dismissal);
     progress.finish();
     for text in &loaded.notes {
@@ -177,10 +176,13 @@ fn check_file(
     Ok(exit)
 }
 
-/// Whether anything but the exit code tells what was found.
-fn is_told(args: &CheckArgs) -> bool {
+/// Where the transactions shown stand in the file, if anything but the exit code tells what was found.
+fn lines_told(args: &CheckArgs, file: &str, loaded: &Loaded, report: &Report<'_>) -> Lines {
     let is_data = args.json || args.edn || args.sarif.is_some() || args.junit.is_some();
-    is_data || args.report.is_some() || !output::is_quiet()
+    match is_data || args.report.is_some() || !output::is_quiet() {
+        true => places::lines(file, loaded, &report.txns_shown()),
+        false => Lines::new(),
+    }
 }
 
 fn write_page(directory: &str, report: &Report<'_>) -> Result<(), Failure> {

@@ -73,7 +73,7 @@ impl<'a> Collected<'a> {
             output::print_plain(&report::edn::render(report))?;
         } else if self.args.json {
             output::print_plain(&report::json::render(report))?;
-        } else {
+        } else if !output::is_quiet() {
             output::print(&report::text::render(report))?;
         }
         Ok(report.exit())

@@ -53,7 +53,7 @@ pub fn verdict(
 ) -> Result<Verdict, Limit> {
     let plain = match engine.verdict(level) {
         Err(limit) if !Level::WEAK.contains(&level) => {
-            return violated_by_reads(observed, budget)?.ok_or(limit);
+            return violated_by_reads(observed, budget).ok_or(limit);
         }
         answer => answer?,
     };
@@ -95,39 +95,28 @@ pub fn verdict(
 
 /// Whether reads alone leave no choice, for a strong level that is undecided: where every possible writer of a
 /// read is a transaction of unknown outcome with an impossible read, there is no cycle to show.
-fn violated_by_reads(
-    observed: &Observed<'_>,
-    budget: &Budget<'_>,
-) -> Result<Option<Verdict>, Limit> {
+fn violated_by_reads(observed: &Observed<'_>, budget: &Budget<'_>) -> Option<Verdict> {
     let reads = that_may_count(observed);
     let may_lack_writers = |read: &&AmbiguousRead| {
         let is_uncertain = |writer: &TxnId| !observed.taken[writer.index()];
         observed.taken[read.reader.index()] && read.writers.iter().all(is_uncertain)
     };
     let reads: Vec<&AmbiguousRead> = reads.into_iter().filter(may_lack_writers).collect();
-    budget.check("solve")?;
-    if reads.is_empty() {
-        return Ok(None);
-    }
     let choice_count = count(&reads);
-    if choice_count > CHOICES_MAX {
-        return Ok(None);
+    if reads.is_empty() || choice_count > CHOICES_MAX || budget.check("solve").is_err() {
+        return None;
     }
     let mut anomalies = Vec::new();
     for number in 0..choice_count {
         let choice = choice(&reads, number);
         let chosen = observed.with_choice(&choice);
-        let Some(mut anomaly) = engine::read_anomalies(&chosen, Rule::Causal)
-            .into_iter()
-            .next()
-        else {
-            return Ok(None);
-        };
+        let found = engine::read_anomalies(&chosen, Rule::Causal);
+        let mut anomaly = found.into_iter().next()?;
         anomaly.explanation = explain::explain(&chosen, &anomaly);
         anomaly.assuming = choice;
         anomalies.push(anomaly);
     }
-    Ok(Some(Verdict::Violated(anomalies)))
+    Some(Verdict::Violated(anomalies))
 }
 
 /// The ambiguous reads by transactions that count as committed in some interpretation in which

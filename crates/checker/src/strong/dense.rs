@@ -10,8 +10,8 @@
 
 use super::known::{Edges, Known};
 use super::reach::BITS_EVENTS_MAX;
+use super::sorted;
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 
 /// An edge from one event to another.
 pub type Edge = (u32, u32);
@@ -201,29 +201,12 @@ impl Dense {
     /// Sorts the events along all edges, and otherwise as they are; false if there is a cycle.
     fn sort(&mut self) -> bool {
         let after = Edges::new(self.edges.iter().map(|&(from, to)| (to, from)), self.count);
-        let mut open = vec![0u32; self.count];
-        for &(_, to) in &self.edges {
-            open[to as usize] += 1;
-        }
-        let ranked = |event: u32| Reverse((self.place[event as usize], event));
-        let free = self
-            .order
-            .iter()
-            .filter(|&&event| open[event as usize] == 0);
-        let mut heap: BinaryHeap<_> = free.map(|&event| ranked(event)).collect();
-        let mut sorted = Vec::with_capacity(self.count);
-        while let Some(Reverse((_, event))) = heap.pop() {
-            sorted.push(event);
-            for &next in after.of(event) {
-                open[next as usize] -= 1;
-                if open[next as usize] == 0 {
-                    heap.push(ranked(next));
-                }
-            }
-        }
-        if sorted.len() < self.count {
+        let sorted = sorted::keeping_places(&self.order, &self.place, |event, call| {
+            after.of(event).iter().for_each(|&next| call(next));
+        });
+        let Some(sorted) = sorted else {
             return false;
-        }
+        };
         self.order = sorted;
         self.place_all();
         true

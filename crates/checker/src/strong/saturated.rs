@@ -21,12 +21,10 @@ use super::conflicts::{self, Conflict};
 use super::known::Known;
 use super::reach::Reach;
 use super::versions::Versions;
-use super::{Settled, confident, ranked};
+use super::{Settled, confident, ranked, sorted};
 use crate::Budget;
 use crate::budget::Limit;
 use crate::observe::Link;
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 
 /// So many pairs of a reader and a writer are asked about in a round; if there are more, only near
 /// ones.
@@ -289,31 +287,12 @@ impl Saturation<'_> {
 
     /// Sorts the events along all edges, and otherwise as they are; false if there is a cycle.
     fn sort(&mut self) -> bool {
-        let mut open = vec![0u32; self.known.events()];
-        for &event in &self.order {
-            self.known
-                .successors(event, |next, _| open[next as usize] += 1);
-        }
-        let ranked = |event: u32| Reverse((self.place[event as usize], event));
-        let free = self
-            .order
-            .iter()
-            .filter(|&&event| open[event as usize] == 0);
-        let mut heap: BinaryHeap<_> = free.map(|&event| ranked(event)).collect();
-        let mut sorted = Vec::with_capacity(self.order.len());
-        while let Some(Reverse((_, event))) = heap.pop() {
-            sorted.push(event);
-            let mut close = |next: u32| {
-                open[next as usize] -= 1;
-                if open[next as usize] == 0 {
-                    heap.push(ranked(next));
-                }
-            };
-            self.known.successors(event, |next, _| close(next));
-        }
-        if sorted.len() < self.order.len() {
+        let sorted = sorted::keeping_places(&self.order, &self.place, |event, call| {
+            self.known.successors(event, |next, _| call(next));
+        });
+        let Some(sorted) = sorted else {
             return false;
-        }
+        };
         self.order = sorted;
         self.place_all();
         true

@@ -17,6 +17,33 @@ pub fn sort(known: &Known<'_>, given: &[u32]) -> Result<Vec<u32>, Vec<Step>> {
     sort_along(known, given, &Edges::default())
 }
 
+/// Sorts events along all edges, and otherwise by their places; None if there is a cycle. `successors` calls with
+/// the events behind one.
+pub fn keeping_places(
+    events: &[u32],
+    place: &[u32],
+    successors: impl Fn(u32, &mut dyn FnMut(u32)),
+) -> Option<Vec<u32>> {
+    let mut open = vec![0u32; place.len()];
+    for &event in events {
+        successors(event, &mut |next| open[next as usize] += 1);
+    }
+    let ranked = |event: u32| Reverse((place[event as usize], event));
+    let free = events.iter().filter(|&&event| open[event as usize] == 0);
+    let mut heap: BinaryHeap<_> = free.map(|&event| ranked(event)).collect();
+    let mut sorted = Vec::with_capacity(events.len());
+    while let Some(Reverse((_, event))) = heap.pop() {
+        sorted.push(event);
+        successors(event, &mut |next| {
+            open[next as usize] -= 1;
+            if open[next as usize] == 0 {
+                heap.push(ranked(next));
+            }
+        });
+    }
+    (sorted.len() == events.len()).then_some(sorted)
+}
+
 /// Once this many edges were given up one by one, and more than one for so many events sorted, all
 /// others are: they are no help.
 const GIVEN_UP_MAX: usize = 100;
