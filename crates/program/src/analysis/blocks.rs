@@ -185,9 +185,16 @@ impl<'a> Layout<'a> {
             true => self.overwrites.iter().filter(unrelated).copied().collect(),
             false => Vec::new(),
         };
+        let place = |instance: usize| order.iter().position(|one| *one == instance);
+        let told = |(one, write): &(Point, Point)| {
+            let later = place(write.instance) < place(one.instance);
+            let sees = seen.contains(&(write.instance, one.instance));
+            (sees, later && self.is_write(*one))
+        };
         Order {
             schedule: turns,
             apart,
+            told: self.meetings.iter().map(told).collect(),
         }
     }
 }

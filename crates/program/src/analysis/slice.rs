@@ -6,14 +6,20 @@
 //! contradictory, so is every candidate that has it.
 //! Why: the paths of a transaction differ mostly in what the cycle does not touch, and each combination of them
 //! would be refuted on its own.
+//! Two slices are one where their statements see the same of what matters to them, and their writes that may meet come in
+//! the same order: when transactions begin and commit matters no more then. What is contradictory stays so where more
+//! writes must be kept apart.
 //! Cost: one more, smaller, set of constraints for each slice; few candidates have a slice of their own.
 
+use super::blocks::Layout;
 use super::candidate::{Candidate, Run};
+use super::orders::Told;
 use crate::expr::{Condition, Expr, StatementId};
 use crate::paths::{Guard, Path};
 use crate::resolve::{Bindings, Instance, Resolver};
 use crate::scenario::{Edge, Event, Point, Turn};
 use crate::schema::TableId;
+use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -22,12 +28,83 @@ pub(super) struct Slice {
     paths: Vec<Arc<Path>>,
     /// The position of each statement of the whole paths, where it is kept.
     places: Vec<Vec<Option<u32>>>,
+    /// Which of the meetings of the layout are between statements that are kept.
+    meets: Vec<bool>,
+}
+
+/// What makes the constraints of a slice, but for the writes that must be kept apart.
+#[derive(PartialEq, Eq, Hash)]
+struct Essence {
+    /// The paths, by position among those known.
+    paths: Vec<usize>,
+    edges: Vec<Option<(Point, Point)>>,
+    told: Vec<Told>,
+    /// Whether it is of a server.
+    timed: Vec<bool>,
+}
+
+/// Slices of the candidates of a cycle.
+#[derive(Default)]
+pub(super) struct Slices {
+    paths: Vec<Arc<Path>>,
+    known: FxHashMap<Essence, Vec<Looked>>,
+    /// How many were not refuted.
+    pub in_vain: usize,
+}
+
+/// A slice that was looked at.
+struct Looked {
+    apart: Vec<(Point, Point)>,
+    refuted: bool,
+}
+
+impl Slices {
+    /// Whether a slice is contradictory; if it is not known, `ask` is asked.
+    pub fn is_refuted(
+        &mut self,
+        slice: &Slice,
+        (whole, told): (&Candidate, &[Told]),
+        ask: impl FnOnce(&Candidate) -> bool,
+    ) -> bool {
+        let paths = slice.paths.iter().map(|path| self.number(path)).collect();
+        let pair = |(one, other): (Point, Point)| Some((slice.point(one)?, slice.point(other)?));
+        let edges = whole.edges.iter().map(|edge| pair((edge.from, edge.to)));
+        let told = told.iter().zip(&slice.meets).filter(|(_, meets)| **meets);
+        let essence = Essence {
+            paths,
+            edges: edges.collect(),
+            told: told.map(|(told, _)| *told).collect(),
+            timed: whole.instances.iter().map(|run| run.level.is_some()).collect(),
+        };
+        let apart: Vec<(Point, Point)> = whole.apart.iter().filter_map(|two| pair(*two)).collect();
+        let looked = self.known.entry(essence).or_default();
+        let within = |one: &&Looked| match one.refuted {
+            true => one.apart.iter().all(|two| apart.contains(two)),
+            false => one.apart == apart,
+        };
+        if let Some(known) = looked.iter().find(within) {
+            return known.refuted;
+        }
+        let refuted = ask(&slice.candidate(whole));
+        looked.push(Looked { apart, refuted });
+        self.in_vain += usize::from(!refuted);
+        refuted
+    }
+
+    fn number(&mut self, path: &Arc<Path>) -> usize {
+        let known = self.paths.iter().position(|known| known == path);
+        known.unwrap_or_else(|| {
+            self.paths.push(path.clone());
+            self.paths.len() - 1
+        })
+    }
 }
 
 impl Slice {
     /// The slice of these paths; nothing where it would be all of them.
-    pub fn of(paths: &[Arc<Path>], edges: &[Edge]) -> Option<Slice> {
-        let kept = kept(paths, edges);
+    pub fn of(layout: &Layout<'_>) -> Option<Slice> {
+        let paths = layout.paths;
+        let kept = kept(paths, layout.edges);
         if kept.iter().flatten().all(|kept| *kept) {
             return None;
         }
@@ -38,9 +115,12 @@ impl Slice {
             let place = |kept: &bool| kept.then(|| next.next()).flatten();
             kept.iter().map(place).collect()
         };
+        let stays = |point: &Point| kept[point.instance][point.statement as usize];
+        let meets = |(one, write): &(Point, Point)| stays(one) && stays(write);
         Some(Slice {
             paths: sliced.collect(),
             places: kept.iter().map(places).collect(),
+            meets: layout.meetings.iter().map(meets).collect(),
         })
     }
 
@@ -50,7 +130,7 @@ impl Slice {
     }
 
     /// The part of a candidate on these paths.
-    pub fn candidate(&self, whole: &Candidate) -> Candidate {
+    fn candidate(&self, whole: &Candidate) -> Candidate {
         let mut positions: BTreeMap<usize, usize> = BTreeMap::new();
         let mut schedule: Vec<Turn> = Vec::new();
         for (at, turn) in whole.schedule.iter().enumerate() {
