@@ -74,7 +74,11 @@ impl Slices {
             paths,
             edges: edges.collect(),
             told: told.map(|(told, _)| *told).collect(),
-            timed: whole.instances.iter().map(|run| run.level.is_some()).collect(),
+            timed: whole
+                .instances
+                .iter()
+                .map(|run| run.level.is_some())
+                .collect(),
         };
         let apart: Vec<(Point, Point)> = whole.apart.iter().filter_map(|two| pair(*two)).collect();
         let looked = self.known.entry(essence).or_default();
