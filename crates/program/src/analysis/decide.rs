@@ -24,8 +24,6 @@ use std::time::Instant;
 /// How many sets of values are tried for one order, where a serial order does the same in spite of
 /// what was asked for.
 const VARIATIONS: u32 = 3;
-/// How many slices of the candidates of a cycle may be possible before no more are looked at.
-const IN_VAIN_MAX: usize = 4;
 /// From how many serial orders a scenario is asked to differ.
 const UNLIKE_MAX: usize = 6;
 
@@ -134,7 +132,7 @@ impl Search<'_> {
         let edges = self.edges(cycle, choices);
         let paths: Vec<Arc<Path>> = choices.iter().map(|choice| choice.path.clone()).collect();
         let layout = self.layout(cycle, &paths, &edges);
-        let slice = Slice::of(&layout);
+        let slices = Slice::all(&layout);
         let mut asked = Vec::new();
         for level in remaining.iter() {
             asked.push((*level, self.orders_at(cycle, &layout, *level, decided)));
@@ -151,7 +149,7 @@ impl Search<'_> {
                 Some(known) => Attempt::Found(known.scenario.clone()),
                 None => {
                     let asked = (level, orders);
-                    self.try_orders(cycle, &layout, slice.as_ref(), asked, decided)
+                    self.try_orders(cycle, &layout, &slices, asked, decided)
                 }
             };
             match answer {
@@ -197,7 +195,7 @@ impl Search<'_> {
         &self,
         cycle: &Cycle,
         layout: &Layout<'_>,
-        slice: Option<&Slice>,
+        slices: &[Slice],
         (level, orders): (Option<StoreLevel>, Vec<Order>),
         decided: &mut Decided,
     ) -> Attempt {
@@ -211,7 +209,9 @@ impl Search<'_> {
             };
             let candidate = candidate_of(cycle, layout, order, level_of);
             decided.candidates += 1;
-            if slice.is_some_and(|slice| self.is_refuted(slice, (&candidate, &told), decided)) {
+            let whole = (&candidate, told.as_slice());
+            let mut coarse_to_fine = slices.iter();
+            if coarse_to_fine.any(|slice| self.is_refuted(slice, whole, decided)) {
                 if self.watched {
                     let answer = Err(Infeasible::Contradiction);
                     decided.watched.push((candidate, answer));
@@ -240,9 +240,6 @@ impl Search<'_> {
         decided: &mut Decided,
     ) -> bool {
         let Decided { slices, caps, .. } = decided;
-        if slices.in_vain >= IN_VAIN_MAX {
-            return false;
-        }
         slices.is_refuted(slice, whole, |part| {
             let (refuted, met) = is_contradictory(self.program, part, self.until);
             if refuted {

@@ -23,6 +23,9 @@ use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+/// How many slices of the candidates of a cycle may be possible before no more are looked at.
+const IN_VAIN_MAX: usize = 4;
+
 /// The paths of a cycle's instances, without what does not concern it.
 pub(super) struct Slice {
     paths: Vec<Arc<Path>>,
@@ -30,6 +33,7 @@ pub(super) struct Slice {
     places: Vec<Vec<Option<u32>>>,
     /// Which of the meetings of the layout are between statements that are kept.
     meets: Vec<bool>,
+    coarse: bool,
 }
 
 /// What makes the constraints of a slice, but for the writes that must be kept apart.
@@ -48,8 +52,8 @@ struct Essence {
 pub(super) struct Slices {
     paths: Vec<Arc<Path>>,
     known: FxHashMap<Essence, Vec<Looked>>,
-    /// How many were not refuted.
-    pub in_vain: usize,
+    /// How many were not refuted, of the coarse ones and of the others.
+    in_vain: [usize; 2],
 }
 
 /// A slice that was looked at.
@@ -66,6 +70,9 @@ impl Slices {
         (whole, told): (&Candidate, &[Told]),
         ask: impl FnOnce(&Candidate) -> bool,
     ) -> bool {
+        if self.in_vain[usize::from(slice.coarse)] >= IN_VAIN_MAX {
+            return false;
+        }
         let paths = slice.paths.iter().map(|path| self.number(path)).collect();
         let pair = |(one, other): (Point, Point)| Some((slice.point(one)?, slice.point(other)?));
         let edges = whole.edges.iter().map(|edge| pair((edge.from, edge.to)));
@@ -91,7 +98,7 @@ impl Slices {
         }
         let refuted = ask(&slice.candidate(whole));
         looked.push(Looked { apart, refuted });
-        self.in_vain += usize::from(!refuted);
+        self.in_vain[usize::from(slice.coarse)] += usize::from(!refuted);
         refuted
     }
 
@@ -105,15 +112,22 @@ impl Slices {
 }
 
 impl Slice {
-    /// The slice of these paths; nothing where it would be all of them.
-    pub fn of(layout: &Layout<'_>) -> Option<Slice> {
-        let paths = layout.paths;
-        let kept = kept(paths, layout.edges);
-        if kept.iter().flatten().all(|kept| *kept) {
-            return None;
+    /// The slices of these paths, the coarsest first; none where one would be all of them.
+    pub fn all(layout: &Layout<'_>) -> Vec<Slice> {
+        let kept = kept(layout.paths, layout.edges);
+        let mut found = vec![Slice::of(layout, &kept, true)];
+        if !kept.iter().flatten().all(|kept| *kept) {
+            found.push(Slice::of(layout, &kept, false));
         }
-        let sliced = paths.iter().zip(&kept);
-        let sliced = sliced.map(|(path, kept)| Arc::new(sliced_path(path, kept)));
+        found.dedup_by(|fine, coarse| fine.paths == coarse.paths);
+        found
+    }
+
+    /// What is kept of these paths; of the conditions all, or only those on whether rows are found: how many rows a
+    /// search goes over depends on these.
+    fn of(layout: &Layout<'_>, kept: &[Vec<bool>], coarse: bool) -> Slice {
+        let sliced = layout.paths.iter().zip(kept);
+        let sliced = sliced.map(|(path, kept)| Arc::new(sliced_path(path, kept, coarse)));
         let places = |kept: &Vec<bool>| {
             let mut next = 0..;
             let place = |kept: &bool| kept.then(|| next.next()).flatten();
@@ -121,11 +135,12 @@ impl Slice {
         };
         let stays = |point: &Point| kept[point.instance][point.statement as usize];
         let meets = |(one, write): &(Point, Point)| stays(one) && stays(write);
-        Some(Slice {
+        Slice {
             paths: sliced.collect(),
             places: kept.iter().map(places).collect(),
             meets: layout.meetings.iter().map(meets).collect(),
-        })
+            coarse,
+        }
     }
 
     fn point(&self, point: Point) -> Option<Point> {
@@ -211,7 +226,7 @@ fn kept(paths: &[Arc<Path>], edges: &[Edge]) -> Vec<Vec<bool>> {
     kept
 }
 
-fn sliced_path(path: &Path, kept: &[bool]) -> Path {
+fn sliced_path(path: &Path, kept: &[bool], coarse: bool) -> Path {
     let mut bindings = Bindings {
         lost: Some(Vec::new()),
         ..Bindings::default()
@@ -231,7 +246,8 @@ fn sliced_path(path: &Path, kept: &[bool]) -> Path {
         statements.push(resolver.statement(statement, position));
     }
     let mut guards = Vec::new();
-    for guard in path.guards.iter().filter(|guard| is_about(guard, kept)) {
+    let stays = |guard: &&Guard| is_about(guard, kept) && (!coarse || is_about_rows(guard));
+    for guard in path.guards.iter().filter(stays) {
         guards.push(Guard {
             condition: resolver.condition(&guard.condition),
             after: kept[..guard.after].iter().filter(|kept| **kept).count(),
@@ -245,6 +261,20 @@ fn sliced_path(path: &Path, kept: &[bool]) -> Path {
         cut: path.cut,
         unknowns: bindings.origins,
     }
+}
+
+/// Whether a condition says that a row is found or not.
+fn is_about_rows(guard: &Guard) -> bool {
+    let mut conditions = vec![&guard.condition];
+    while let Some(condition) = conditions.pop() {
+        match condition {
+            Condition::HasRow { .. } => return true,
+            Condition::And(all) | Condition::Or(all) => conditions.extend(all),
+            Condition::Not(inner) => conditions.push(inner),
+            _ => {}
+        }
+    }
+    false
 }
 
 /// Whether a condition is about nothing but kept statements, arguments and unknowns.
