@@ -204,6 +204,13 @@ fn committed(layout: &Layout<'_>, levels: &[StoreLevel]) -> Vec<Order> {
             continue;
         }
         let apart = clock.apart();
+        // Both would have to write the row that they must not both write.
+        let forbidden = |(one, other): &(Point, Point)| {
+            apart.contains(&(*one, *other)) || apart.contains(&(*other, *one))
+        };
+        if layout.exclusive.iter().any(forbidden) {
+            continue;
+        }
         let told = clock.views();
         if known.insert((told.clone(), apart.clone())) {
             found.push(Order {

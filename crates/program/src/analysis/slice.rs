@@ -23,7 +23,7 @@ use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// How many slices of the candidates of a cycle may be possible before no more are looked at.
+/// How many slices of a kind, of the candidates of a cycle, may be possible before no more are looked at.
 const IN_VAIN_MAX: usize = 4;
 
 /// The paths of a cycle's instances, without what does not concern it.
@@ -33,7 +33,8 @@ pub(super) struct Slice {
     places: Vec<Vec<Option<u32>>>,
     /// Which of the meetings of the layout are between statements that are kept.
     meets: Vec<bool>,
-    coarse: bool,
+    /// Which of the slices of a cycle it is: those of single dependencies, the coarse one, the fine one.
+    kind: usize,
 }
 
 /// What makes the constraints of a slice, but for the writes that must be kept apart.
@@ -52,8 +53,8 @@ struct Essence {
 pub(super) struct Slices {
     paths: Vec<Arc<Path>>,
     known: FxHashMap<Essence, Vec<Looked>>,
-    /// How many were not refuted, of the coarse ones and of the others.
-    in_vain: [usize; 2],
+    /// How many were not refuted, of each kind.
+    in_vain: FxHashMap<usize, usize>,
 }
 
 /// A slice that was looked at.
@@ -70,7 +71,11 @@ impl Slices {
         (whole, told): (&Candidate, &[Told]),
         ask: impl FnOnce(&Candidate) -> bool,
     ) -> bool {
-        if self.in_vain[usize::from(slice.coarse)] >= IN_VAIN_MAX {
+        if self
+            .in_vain
+            .get(&slice.kind)
+            .is_some_and(|count| *count >= IN_VAIN_MAX)
+        {
             return false;
         }
         let paths = slice.paths.iter().map(|path| self.number(path)).collect();
@@ -98,7 +103,7 @@ impl Slices {
         }
         let refuted = ask(&slice.candidate(whole));
         looked.push(Looked { apart, refuted });
-        self.in_vain[usize::from(slice.coarse)] += usize::from(!refuted);
+        *self.in_vain.entry(slice.kind).or_default() += usize::from(!refuted);
         refuted
     }
 
@@ -112,20 +117,32 @@ impl Slices {
 }
 
 impl Slice {
-    /// The slices of these paths, the coarsest first; none where one would be all of them.
+    /// The slices of these paths, the coarsest first: for the tables of single dependencies, then of the cycle.
     pub fn all(layout: &Layout<'_>) -> Vec<Slice> {
-        let kept = kept(layout.paths, layout.edges);
-        let mut found = vec![Slice::of(layout, &kept, true)];
-        if !kept.iter().flatten().all(|kept| *kept) {
-            found.push(Slice::of(layout, &kept, false));
+        let whole = kept(layout.paths, layout.edges);
+        let mut tried: Vec<Vec<Vec<bool>>> = vec![whole.clone()];
+        let mut found: Vec<Slice> = Vec::new();
+        for (kind, edge) in layout.edges.iter().enumerate() {
+            let part = kept(layout.paths, std::slice::from_ref(edge));
+            if !tried.contains(&part) {
+                found.push(Slice::of(layout, &part, kind, true));
+                tried.push(part);
+            }
         }
-        found.dedup_by(|fine, coarse| fine.paths == coarse.paths);
+        let kind = layout.edges.len();
+        found.push(Slice::of(layout, &whole, kind, true));
+        if !whole.iter().flatten().all(|kept| *kept) {
+            let fine = Slice::of(layout, &whole, kind + 1, false);
+            if found.last().is_none_or(|coarse| coarse.paths != fine.paths) {
+                found.push(fine);
+            }
+        }
         found
     }
 
     /// What is kept of these paths; of the conditions all, or only those on whether rows are found: how many rows a
     /// search goes over depends on these.
-    fn of(layout: &Layout<'_>, kept: &[Vec<bool>], coarse: bool) -> Slice {
+    fn of(layout: &Layout<'_>, kept: &[Vec<bool>], kind: usize, coarse: bool) -> Slice {
         let sliced = layout.paths.iter().zip(kept);
         let sliced = sliced.map(|(path, kept)| Arc::new(sliced_path(path, kept, coarse)));
         let places = |kept: &Vec<bool>| {
@@ -139,7 +156,7 @@ impl Slice {
             paths: sliced.collect(),
             places: kept.iter().map(places).collect(),
             meets: layout.meetings.iter().map(meets).collect(),
-            coarse,
+            kind,
         }
     }
 
