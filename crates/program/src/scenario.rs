@@ -42,6 +42,21 @@ pub struct Instance {
     pub level: Option<StoreLevel>,
 }
 
+impl Scenario {
+    /// Whether others do something between the beginning of an instance and its first statement, so
+    /// that a snapshot must be taken by the former. Else servers take it by the first statement that
+    /// reads.
+    pub fn begins_early(&self, instance: usize) -> bool {
+        let begins = |turn: &&Turn| turn.instance == instance && turn.event == Event::Begin;
+        let acts = |turn: &&Turn| turn.instance == instance && turn.event != Event::Begin;
+        let turns = self.schedule.iter();
+        let mut between = turns
+            .skip_while(|turn| !begins(turn))
+            .take_while(|turn| !acts(turn));
+        between.any(|turn| turn.instance != instance && turn.event != Event::Begin)
+    }
+}
+
 /// A step of the schedule.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Turn {
@@ -233,5 +248,30 @@ impl std::str::FromStr for StoreLevel {
             }
         };
         Ok(short)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_beginning_is_early_if_others_act_before_the_first_statement() {
+        let turn = |instance: usize, event: Event| Turn {
+            instance,
+            event,
+            sees: None,
+        };
+        let (begin, first) = (Event::Begin, Event::Statement(0));
+        let scenario = |turns: &[(usize, Event)]| Scenario {
+            schedule: turns.iter().map(|(at, event)| turn(*at, *event)).collect(),
+            ..Scenario::default()
+        };
+        let crossed = scenario(&[(0, begin), (1, begin), (1, first), (0, first)]);
+        assert!(crossed.begins_early(0));
+        assert!(!crossed.begins_early(1));
+        let in_turn = scenario(&[(0, begin), (1, begin), (0, first), (1, first)]);
+        assert!(!in_turn.begins_early(0));
+        assert!(!scenario(&[(0, first), (1, first)]).begins_early(0));
     }
 }

@@ -16,6 +16,8 @@ pub(super) struct Layout<'a> {
     pub overwrites: Vec<(Point, Point)>,
     /// Statements of different instances that may lock the same row, one of them by a select; each pair once.
     pub locks: Vec<(Point, Point)>,
+    /// Dependencies that are there only if both statements write the same row.
+    pub exclusive: Vec<(Point, Point)>,
     /// Statements and the writes of other instances that may matter to them.
     pub meetings: Vec<(Point, Point)>,
     /// For each instance, the positions after which it is cut.
@@ -53,6 +55,7 @@ impl<'a> Layout<'a> {
             edges,
             overwrites,
             locks: Vec::new(),
+            exclusive: Vec::new(),
             meetings: Vec::new(),
             cuts: sorted(cuts),
         }
@@ -185,9 +188,16 @@ impl<'a> Layout<'a> {
             true => self.overwrites.iter().filter(unrelated).copied().collect(),
             false => Vec::new(),
         };
+        let place = |instance: usize| order.iter().position(|one| *one == instance);
+        let told = |(one, write): &(Point, Point)| {
+            let later = place(write.instance) < place(one.instance);
+            let sees = seen.contains(&(write.instance, one.instance));
+            (sees, later && self.is_write(*one))
+        };
         Order {
             schedule: turns,
             apart,
+            told: self.meetings.iter().map(told).collect(),
         }
     }
 }

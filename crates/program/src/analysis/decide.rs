@@ -9,11 +9,11 @@ use super::cycles::{Cycle, Segment};
 use super::dependencies::with_siblings;
 use super::encode::Caps;
 use super::implied_by;
-use super::orders::{Order, mixed_orders, orders};
+use super::orders::{Order, Told, mixed_orders, orders};
 use super::report::LevelWitness;
 use super::routes::Choice;
 use super::search::Search;
-use super::slice::Slice;
+use super::slice::{Slice, Slices};
 use crate::execute::{Fate, How, Judgement, judge, play};
 use crate::ir::Program;
 use crate::paths::Path;
@@ -24,8 +24,6 @@ use std::time::Instant;
 /// How many sets of values are tried for one order, where a serial order does the same in spite of
 /// what was asked for.
 const VARIATIONS: u32 = 3;
-/// How many slices of the candidates of a cycle may be possible before no more are looked at.
-const IN_VAIN_MAX: usize = 4;
 /// From how many serial orders a scenario is asked to differ.
 const UNLIKE_MAX: usize = 6;
 
@@ -57,7 +55,7 @@ pub(super) struct Decided {
     /// How many candidates were tried.
     pub candidates: usize,
     /// Slices of these, and whether they are contradictory.
-    slices: Vec<(Candidate, bool)>,
+    slices: Slices,
     /// These candidates, where they are watched.
     pub watched: Vec<(Candidate, Result<Scenario, Infeasible>)>,
 }
@@ -110,7 +108,7 @@ impl Search<'_> {
             }
             self.attempt(cycle, &choices, &mut remaining, &mut decided);
         }
-        decided.slices.clear();
+        decided.slices = Slices::default();
         decided.open = !remaining.is_empty();
         decided.undecided.retain(|level| remaining.contains(level));
         decided.orders_cut.retain(|level| remaining.contains(level));
@@ -134,7 +132,7 @@ impl Search<'_> {
         let edges = self.edges(cycle, choices);
         let paths: Vec<Arc<Path>> = choices.iter().map(|choice| choice.path.clone()).collect();
         let layout = self.layout(cycle, &paths, &edges);
-        let slice = Slice::of(&paths, &edges);
+        let slices = Slice::all(&layout);
         let mut asked = Vec::new();
         for level in remaining.iter() {
             asked.push((*level, self.orders_at(cycle, &layout, *level, decided)));
@@ -151,7 +149,7 @@ impl Search<'_> {
                 Some(known) => Attempt::Found(known.scenario.clone()),
                 None => {
                     let asked = (level, orders);
-                    self.try_orders(cycle, &layout, slice.as_ref(), asked, decided)
+                    self.try_orders(cycle, &layout, &slices, asked, decided)
                 }
             };
             match answer {
@@ -197,20 +195,23 @@ impl Search<'_> {
         &self,
         cycle: &Cycle,
         layout: &Layout<'_>,
-        slice: Option<&Slice>,
+        slices: &[Slice],
         (level, orders): (Option<StoreLevel>, Vec<Order>),
         decided: &mut Decided,
     ) -> Attempt {
         let (mut undecided, mut benign) = (false, false);
         let timed = |level: StoreLevel| !level.is_replicated();
-        for order in orders {
+        for mut order in orders {
+            let told = std::mem::take(&mut order.told);
             let level_of = |segment: &Segment| match level {
                 None => Some(self.options.level_of(segment.transaction)),
                 Some(level) => Some(level).filter(|level| timed(*level)),
             };
             let candidate = candidate_of(cycle, layout, order, level_of);
             decided.candidates += 1;
-            if slice.is_some_and(|slice| self.is_refuted(slice, &candidate, decided)) {
+            let whole = (&candidate, told.as_slice());
+            let mut coarse_to_fine = slices.iter();
+            if coarse_to_fine.any(|slice| self.is_refuted(slice, whole, decided)) {
                 if self.watched {
                     let answer = Err(Infeasible::Contradiction);
                     decided.watched.push((candidate, answer));
@@ -232,22 +233,20 @@ impl Search<'_> {
     }
 
     /// Whether a candidate is contradictory already in what concerns the tables of its cycle.
-    fn is_refuted(&self, slice: &Slice, candidate: &Candidate, decided: &mut Decided) -> bool {
-        let in_vain = decided.slices.iter().filter(|(_, refuted)| !refuted);
-        if in_vain.count() >= IN_VAIN_MAX {
-            return false;
-        }
-        let part = slice.candidate(candidate);
-        let known = decided.slices.iter().find(|(known, _)| *known == part);
-        if let Some((_, refuted)) = known {
-            return *refuted;
-        }
-        let (refuted, caps) = is_contradictory(self.program, &part, self.until);
-        if refuted {
-            decided.caps.add(caps);
-        }
-        decided.slices.push((part, refuted));
-        refuted
+    fn is_refuted(
+        &self,
+        slice: &Slice,
+        whole: (&Candidate, &[Told]),
+        decided: &mut Decided,
+    ) -> bool {
+        let Decided { slices, caps, .. } = decided;
+        slices.is_refuted(slice, whole, |part| {
+            let (refuted, met) = is_contradictory(self.program, part, self.until);
+            if refuted {
+                caps.add(met);
+            }
+            refuted
+        })
     }
 
     /// A scenario that no serial order does the same as. Where one does, it is asked for another one

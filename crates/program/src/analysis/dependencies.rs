@@ -5,6 +5,8 @@ use super::conflict::Node;
 use super::cycles::Cycle;
 use super::routes::Choice;
 use super::search::Search;
+use crate::access::Reach;
+use crate::ir::{Action, Part};
 use crate::paths::Path;
 use crate::scenario::{Edge, EdgeKind, Point};
 use std::collections::BTreeSet;
@@ -83,8 +85,39 @@ impl Search<'_> {
         }
         let mut layout = Layout::new(paths, edges, overwrites);
         layout.locks = locks;
+        layout.exclusive = self.exclusive(paths, edges);
         layout.meetings = meetings;
         layout
+    }
+}
+
+impl Search<'_> {
+    /// The anti-dependencies that are there only if both statements write the same row: the first changes or removes the
+    /// row of a key whatever is in it, the second changes or removes rows. What the first finds is then the row that both
+    /// write.
+    fn exclusive(&self, paths: &[Arc<Path>], edges: &[Edge]) -> Vec<(Point, Point)> {
+        let schema = &self.program.schema;
+        let changed = |point: Point| {
+            let statement = &paths[point.instance].statements[point.statement as usize];
+            let [part] = statement.parts.as_slice() else {
+                return None;
+            };
+            let changes = matches!(part.action, Action::Update { .. } | Action::Delete);
+            changes.then_some(part)
+        };
+        let by_key_alone = |part: &Part| {
+            let key = &schema.table(part.table).primary_key;
+            let reach = part.reach(schema);
+            matches!(reach, Reach::Key(_)) && part.filter.conjuncts().len() == key.len()
+        };
+        let is_exclusive = |edge: &&Edge| {
+            let both = changed(edge.from).zip(changed(edge.to));
+            let same =
+                both.is_some_and(|(one, other)| one.table == other.table && by_key_alone(one));
+            edge.kind == EdgeKind::ReadWrite && same
+        };
+        let found = edges.iter().filter(is_exclusive);
+        found.map(|edge| (edge.from, edge.to)).collect()
     }
 }
 

@@ -34,7 +34,13 @@ pub(super) struct Order {
     pub schedule: Vec<Turn>,
     /// Statements that must not write the same row.
     pub apart: Vec<(Point, Point)>,
+    /// For each meeting of the layout, whether the statement sees the write, and whether it is a write that comes
+    /// later.
+    pub told: Vec<Told>,
 }
+
+/// Whether a statement sees a write, and whether it is itself a write that comes later.
+pub(super) type Told = (bool, bool);
 
 /// The orders of one level, and whether there may be more.
 pub(super) fn orders(
@@ -126,12 +132,19 @@ fn one_copy(layout: &Layout<'_>) -> Vec<Order> {
         let spots = layout.spots(&turns);
         let at = |point: Point| spots[point.instance].statements[point.statement as usize];
         let follows = |edge: &crate::scenario::Edge| at(edge.from) < at(edge.to);
-        let before = |(one, write): &(Point, Point)| at(*write) < at(*one);
-        let told = || layout.meetings.iter().map(before).collect::<Vec<bool>>();
-        if layout.edges.iter().all(follows) && seen.insert(told()) {
+        let before = |(one, write): &(Point, Point)| {
+            let earlier = at(*write) < at(*one);
+            (earlier, earlier && layout.is_write(*one))
+        };
+        if !layout.edges.iter().all(follows) {
+            continue;
+        }
+        let told: Vec<Told> = layout.meetings.iter().map(before).collect();
+        if seen.insert(told.clone()) {
             found.push(Order {
                 schedule: turns,
                 apart: Vec::new(),
+                told,
             });
         }
     }
@@ -156,7 +169,8 @@ fn replicated(layout: &Layout<'_>, level: StoreLevel) -> Vec<Order> {
                 at(*write) < at(*one) && layout.is_write(*one),
             )
         });
-        if !known.insert(told.collect::<Vec<(bool, bool)>>()) {
+        let told: Vec<Told> = told.collect();
+        if !known.insert(told.clone()) {
             continue;
         }
         for (turn, sees) in turns.iter_mut().zip(sees) {
@@ -167,6 +181,7 @@ fn replicated(layout: &Layout<'_>, level: StoreLevel) -> Vec<Order> {
         found.push(Order {
             schedule: turns,
             apart: Vec::new(),
+            told,
         });
     }
     found
@@ -189,10 +204,19 @@ fn committed(layout: &Layout<'_>, levels: &[StoreLevel]) -> Vec<Order> {
             continue;
         }
         let apart = clock.apart();
-        if known.insert((clock.views(), apart.clone())) {
+        // Both would have to write the row that they must not both write.
+        let forbidden = |(one, other): &(Point, Point)| {
+            apart.contains(&(*one, *other)) || apart.contains(&(*other, *one))
+        };
+        if layout.exclusive.iter().any(forbidden) {
+            continue;
+        }
+        let told = clock.views();
+        if known.insert((told.clone(), apart.clone())) {
             found.push(Order {
                 schedule: turns,
                 apart,
+                told,
             });
         }
     }
@@ -252,7 +276,7 @@ impl<'a> Clock<'a> {
     }
 
     /// What each statement sees of the writes that matter to it, and which of two writes is first.
-    fn views(&self) -> Vec<(bool, bool)> {
+    fn views(&self) -> Vec<Told> {
         let met = self.layout.meetings.iter();
         met.map(|(one, write)| {
             let first = self.at(*write) < self.at(*one) && self.layout.is_write(*one);

@@ -6,7 +6,7 @@ use super::error::ReplayError;
 use super::level::ServerLevel;
 use super::numbers;
 use super::played::{Executed, Fate, Played, PlayedInstance};
-use super::schedule::{Actor, Began, begins_early, keep};
+use super::schedule::{Actor, Began, keep};
 use super::server::{Server, rows_of};
 use super::text::text_of;
 use super::worker::Worker;
@@ -78,7 +78,7 @@ fn try_play(
     for (at, level) in levels.iter().enumerate() {
         server.check_level(*level)?;
         let mut texts = server.set_level(at, *level);
-        texts.push(level.begin(dialect, begins_early(scenario, at)));
+        texts.push(level.begin(dialect, scenario.begins_early(at)));
         begins.push(texts.join("; "));
     }
     let (workers, spare) = server.take_workers(count);

@@ -12,7 +12,7 @@
 
 use super::blocked::{Waits, has_circle};
 use super::error::ReplayError;
-use crate::scenario::{Event, Point, Scenario, Turn};
+use crate::scenario::{Event, Point, Scenario};
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
@@ -121,18 +121,6 @@ pub(super) fn keep<A: Actor>(
     }
     let actors = keeper.seats.into_iter().map(|seat| seat.actor);
     Ok((actors.collect(), keeper.kept))
-}
-
-/// Whether others do something between the beginning of an instance and its first statement, so
-/// that a snapshot must be taken by the former.
-pub(super) fn begins_early(scenario: &Scenario, instance: usize) -> bool {
-    let begins = |turn: &&Turn| turn.instance == instance && turn.event == Event::Begin;
-    let acts = |turn: &&Turn| turn.instance == instance && turn.event != Event::Begin;
-    let turns = scenario.schedule.iter();
-    let mut between = turns
-        .skip_while(|turn| !begins(turn))
-        .take_while(|turn| !acts(turn));
-    between.any(|turn| turn.instance != instance && turn.event != Event::Begin)
 }
 
 impl<A: Actor> Keeper<'_, A> {
@@ -263,6 +251,7 @@ impl<A: Actor> Keeper<'_, A> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scenario::Turn;
     use std::cell::RefCell;
     use std::collections::BTreeSet;
     use std::rc::Rc;
@@ -397,13 +386,5 @@ mod tests {
         let error = run("s0", Some(9)).expect_err("no answer");
         assert!(error.problem.contains("instance 1, waiting"), "{error}");
         assert!(run("s2", None).is_err());
-    }
-
-    #[test]
-    fn a_beginning_is_early_if_others_act_before_the_first_statement() {
-        assert!(begins_early(&turns("b0 b1 s1 s0"), 0));
-        assert!(!begins_early(&turns("b0 b1 s1 s0"), 1));
-        assert!(!begins_early(&turns("b0 b1 s0 s1"), 0));
-        assert!(!begins_early(&turns("s0 s1"), 0));
     }
 }

@@ -467,3 +467,71 @@ fn mariadb_looks_at_the_parent_when_the_index_of_its_key_changes() {
         assert_eq!(reason(&play, 0), expected, "place {place}");
     }
 }
+
+/// What a primary key serves is looked up before the row of that key, and stays locked though nothing is inserted: the
+/// second to add a mark waits for the first with a lock on its user, whom the first then wants to change. MariaDB 10.11
+/// does the same.
+#[test]
+fn an_insert_of_mariadb_locks_the_parent_before_it_meets_its_row() {
+    let text = "create table person (id int primary key, seen int not null);
+        create table mark (person int references person (id), page int, primary key (person, page));
+        transaction add(u int, p int)
+          insert into mark values (:u, :p) on conflict do nothing;
+          update person set seen = seen + 1 where id = :u;
+        end;";
+    let program = read_sql_file(text, "marks.sql", None).expect("a program");
+    let instances: &[(&str, &[i64])] = &[("add", &[1, 7]), ("add", &[1, 7])];
+    let mut scenario = scenario(&program, instances, "0.0 1.0 0.1 1.1 0.c 1.c");
+    scenario.rows.truncate(1);
+    for engine in [Engine::PostgresReadCommitted, Engine::MariaReadCommitted] {
+        let (play, _) = played(&program, &scenario, engine);
+        let expected = (!engine.is_postgres()).then_some(Abort::Deadlock);
+        assert_eq!(reason(&play, 1), expected, "{}", engine.name());
+    }
+}
+
+#[test]
+fn two_inserts_that_find_their_row_share_its_lock() {
+    let program = program();
+    let instances: &[(&str, &[i64])] = &[("keep", &[1]), ("keep", &[1])];
+    let scenario = scenario(&program, instances, "0.0 1.0 0.c 1.c");
+    let (play, _) = played(&program, &scenario, Engine::MariaReadCommitted);
+    assert!(play.runs.iter().all(|run| run.waits.is_empty()));
+}
+
+/// MariaDB takes no snapshot for a transaction that only writes, so nothing is behind of it; with one, a row that is
+/// gone counts, also where it was waited for. MariaDB 10.11 does the same.
+#[test]
+fn mariadb_has_no_snapshot_before_the_first_plain_read() {
+    let text = "create table t (id int primary key, v int not null);
+        transaction clear(a int, b int)
+          delete from t where id = :a;
+          update t set v = v + 1 where id = :b;
+        end;
+        transaction look_and_clear(a int, b int)
+          select v from t where id = :b;
+          delete from t where id = :a;
+        end;";
+    let program = read_sql_file(text, "clear.sql", None).expect("a program");
+    let cases: [(&str, &str, Option<Abort>); 3] = [
+        ("clear", "0.b 0.0 1.b 1.0 0.1 0.c 1.1 1.c", None),
+        (
+            "clear",
+            "0.b 1.b 0.0 1.0 0.1 0.c 1.1 1.c",
+            Some(Abort::Serialization),
+        ),
+        (
+            "look_and_clear",
+            "1.0 0.0 1.1 0.1 0.c 1.c",
+            Some(Abort::Serialization),
+        ),
+    ];
+    for (second, order, expected) in cases {
+        let instances: &[(&str, &[i64])] = &[("clear", &[1, 2]), (second, &[1, 2])];
+        let mut scenario = scenario(&program, instances, order);
+        scenario.rows.truncate(2);
+        let (play, _) = played(&program, &scenario, Engine::MariaSnapshot);
+        assert_eq!(play.runs[1].waits.len(), 1, "{second}: {order}");
+        assert_eq!(reason(&play, 1), expected, "{second}: {order}");
+    }
+}

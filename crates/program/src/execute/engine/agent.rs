@@ -5,7 +5,7 @@ use crate::execute::play::{Counter, Run};
 use crate::execute::runner::{Call, Next, Runner};
 use crate::execute::store::{RowId, View};
 use crate::ir::{Action, Lock, Program};
-use crate::scenario::{Event, Instance};
+use crate::scenario::{Event, Scenario};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// A statement that is being executed, perhaps waiting.
@@ -28,6 +28,8 @@ pub(super) struct Agent<'p> {
     pub snapshot: Option<Vec<bool>>,
     /// Rows it wrote, with the operations that were to be seen of them then.
     pub written: BTreeMap<RowId, Vec<bool>>,
+    /// Whether its beginning takes the snapshot; else the first statement that reads does.
+    pub begins_early: bool,
     pub put_off: VecDeque<Event>,
     pub run: Run,
     pub ended: bool,
@@ -35,7 +37,8 @@ pub(super) struct Agent<'p> {
 }
 
 impl<'p> Agent<'p> {
-    pub fn new(program: &'p Program, instance: &Instance, at: usize, engine: Engine) -> Agent<'p> {
+    pub fn new(program: &'p Program, scenario: &Scenario, at: usize, engine: Engine) -> Agent<'p> {
+        let instance = &scenario.instances[at];
         Agent {
             runner: Runner::new(program, instance),
             engine: instance.level.map_or(engine, |level| engine.at(level)),
@@ -44,6 +47,7 @@ impl<'p> Agent<'p> {
             pending: None,
             snapshot: None,
             written: BTreeMap::new(),
+            begins_early: scenario.begins_early(at),
             put_off: VecDeque::new(),
             run: Run::started(),
             ended: false,

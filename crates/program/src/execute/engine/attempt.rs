@@ -7,7 +7,7 @@ use super::simulate::Simulation;
 use super::ssi::{Target, Written};
 use crate::execute::ground::Bound;
 use crate::execute::play::Abort;
-use crate::execute::store::{Effect, RowId, View};
+use crate::execute::store::{Effect, InsertedKey, RowId, View};
 use crate::expr::Value;
 use crate::ir::{Action, Insert, Lock, OnConflict};
 use crate::scenario::Point;
@@ -169,15 +169,24 @@ impl Simulation<'_> {
         None
     }
 
+    /// The keys of the rows that a statement inserts.
+    pub(super) fn inserted_keys(
+        &self,
+        bound: &Bound,
+        view: &View,
+    ) -> Result<Vec<InsertedKey>, Attempt> {
+        let keys = self.trace.store.inserted_keys(bound, view);
+        keys.map_err(|error| Attempt::Fails(Abort::Statement, error.to_string()))
+    }
+
     /// Locks the rows that are inserted by their keys.
-    pub(super) fn lock_inserted(
+    fn lock_inserted(
         &mut self,
         who: usize,
         bound: &Bound,
         view: &View,
     ) -> Result<Vec<RowId>, Attempt> {
-        let keys = self.trace.store.inserted_keys(bound, view);
-        let keys = keys.map_err(|error| Attempt::Fails(Abort::Statement, error.to_string()))?;
+        let keys = self.inserted_keys(bound, view)?;
         let mut rows = Vec::new();
         for (table, name, key) in keys {
             let place = Request::Into(Region::point(table, key));

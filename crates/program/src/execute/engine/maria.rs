@@ -3,14 +3,14 @@
 use super::Engine;
 use super::agent::{is_plain_read, lock_of};
 use super::attempt::{Attempt, targets};
-use super::locks::Mode;
+use super::locks::{Mode, Request};
 use super::region::Region;
 use super::simulate::Simulation;
 use crate::execute::ground::Bound;
 use crate::execute::play::{Abort, Counter};
 use crate::execute::store::{Effect, RowId, View};
 use crate::expr::{Expr, Value};
-use crate::ir::{Action, Lock, Part};
+use crate::ir::{Action, Lock, OnConflict, Part};
 use crate::schema::{ColumnId, ForeignKey, Table, TableId};
 use std::collections::BTreeSet;
 
@@ -35,7 +35,7 @@ impl Simulation<'_> {
             base: self.current(who),
             ..View::default()
         };
-        let inserted = match self.lock_inserted(who, bound, &view) {
+        let inserted = match self.insert_maria(who, bound, &view) {
             Ok(rows) => rows,
             Err(attempt) => return attempt,
         };
@@ -67,6 +67,70 @@ impl Simulation<'_> {
         }
     }
 
+    /// Locks the rows that are inserted by their keys: first what a foreign key refers to that the primary key serves.
+    fn insert_maria(
+        &mut self,
+        who: usize,
+        bound: &Bound,
+        view: &View,
+    ) -> Result<Vec<RowId>, Attempt> {
+        let keys = self.inserted_keys(bound, view)?;
+        let dirty = View {
+            base: self.trace.mask(|_| true),
+            ..View::default()
+        };
+        let mode = match changes_rows(bound) {
+            true => Mode::Exclusive,
+            false => Mode::Shared,
+        };
+        let mut rows = Vec::new();
+        for (table, name, key) in keys {
+            let mut wanted: Vec<(RowId, Mode)> = Vec::new();
+            for parent in self.parents_of_key(table, &key) {
+                wanted.push((parent, Mode::Shared));
+            }
+            if let Some(request) = self.lock(who, &wanted) {
+                return Err(Attempt::Waits(request));
+            }
+            let place = Request::Into(Region::point(table, key));
+            if !self.locks.against(who, &place).is_empty() {
+                return Err(Attempt::Waits(place));
+            }
+            let row = self.trace.store.row(table, name);
+            let meets = self.is_there(row, &dirty) || self.is_there(row, view);
+            let mode = if meets { mode } else { Mode::Exclusive };
+            if let Some(request) = self.lock(who, &[(row, mode)]) {
+                return Err(Attempt::Waits(request));
+            }
+            rows.push(row);
+        }
+        Ok(rows)
+    }
+
+    /// The rows that foreign keys refer to whose columns a primary key begins with.
+    fn parents_of_key(&self, table: TableId, values: &[Value]) -> Vec<RowId> {
+        let schema = self.trace.store.schema;
+        let declared = schema.table(table);
+        let mut found = Vec::new();
+        for key in &declared.foreign_keys {
+            let beginning = declared.primary_key.get(..key.columns.len());
+            let served = |own: &[ColumnId]| own.iter().all(|one| key.columns.contains(one));
+            if !beginning.is_some_and(served) {
+                continue;
+            }
+            let value = |column: &ColumnId| {
+                let at = key.referred.iter().position(|one| one == column)?;
+                let mut own = declared.primary_key.iter();
+                let at = own.position(|one| *one == key.columns[at])?;
+                values.get(at).cloned()
+            };
+            let parent = &schema.table(key.table).primary_key;
+            let values: Option<Vec<Value>> = parent.iter().map(value).collect();
+            found.extend(values.and_then(|key_of| self.trace.store.find_key(key.table, &key_of)));
+        }
+        found
+    }
+
     /// Does it. InnoDB makes no version of a row that gets the values it has.
     fn done_maria(&mut self, who: usize, view: View, effect: Effect) -> Attempt {
         let mut kept = Vec::new();
@@ -87,7 +151,7 @@ impl Simulation<'_> {
     }
 
     /// Whether snapshot isolation forbids a statement: one of these rows, or one that it would have met
-    /// at its start, has changed since. A row that is gone counts unless the statement waited for it.
+    /// at its start, has changed since or is gone.
     fn is_changed(&self, who: usize, bound: &Bound, mut rows: Vec<RowId>) -> Result<bool, Attempt> {
         let agent = &self.agents[who];
         let (Engine::MariaSnapshot, Some(snapshot)) = (agent.engine, &agent.snapshot) else {
@@ -97,11 +161,8 @@ impl Simulation<'_> {
             base: snapshot.clone(),
             fresh: agent.written.clone(),
         };
-        let position = agent.pending.as_ref().map(|pending| pending.call.position);
-        if agent.run.waits.last().copied() != position {
-            let met = targets(&self.evaluate_quietly(bound, &seen)?);
-            rows.extend(met.into_iter().map(|(row, _)| row));
-        }
+        let met = targets(&self.evaluate_quietly(bound, &seen)?);
+        rows.extend(met.into_iter().map(|(row, _)| row));
         Ok(rows.into_iter().any(|row| self.is_stale(row, &seen)))
     }
 
@@ -297,4 +358,18 @@ fn beginning_of(part: &Part, table: &Table) -> Vec<Value> {
         }
     }
     found
+}
+
+/// Whether it is an insert that changes or replaces the row that it meets.
+fn changes_rows(bound: &Bound) -> bool {
+    let mut parts = bound.parts.iter();
+    parts.any(|part| match &part.action {
+        Action::Insert(insert) => {
+            matches!(
+                insert.on_conflict,
+                OnConflict::Update(_) | OnConflict::Replace
+            )
+        }
+        _ => false,
+    })
 }

@@ -20,10 +20,13 @@
 //!   the gaps between them, into which nobody else can insert.
 //! - MariaDB locks the row that a written foreign key refers to, as for a share, and does so too when
 //!   another column changes of the index that serves the key; PostgreSQL only against its removal, which
-//!   is not followed. Whether the row is there is not checked.
+//!   is not followed. Whether the row is there is not checked. Where the primary key serves it, an insert does
+//!   this before it looks for a row of its own key.
+//! - An insert of MariaDB that meets a row of its key locks it, as for a share unless it is to change it.
 //!
 //! `Begin` in a schedule takes the snapshot (`start transaction with consistent snapshot`; a
-//! `select 1` after PostgreSQL's `begin`). Without it the first statement does.
+//! `select 1` after PostgreSQL's `begin`) where others act before the first statement. Else that one does, on MariaDB the
+//! first plain read: a transaction that only writes there has no snapshot to be behind of.
 //!
 //! Not followed: locks on secondary indexes, and plans: a search that fixes the first columns of the
 //! primary key looks at the rows that have these, any other at the whole table. An update or delete by

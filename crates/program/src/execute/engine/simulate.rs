@@ -32,8 +32,8 @@ pub(in crate::execute) fn simulate<'p>(
     scenario: &Scenario,
     engine: Engine,
 ) -> Result<Finished<'p>, ExecuteError> {
-    let instances = scenario.instances.iter().enumerate();
-    let agents = instances.map(|(at, one)| Agent::new(program, one, at, engine));
+    let instances = 0..scenario.instances.len();
+    let agents = instances.map(|at| Agent::new(program, scenario, at, engine));
     let mut simulation = Simulation {
         trace: Trace::new(Store::new(program, &scenario.rows)),
         agents: agents.collect(),
@@ -107,7 +107,7 @@ impl<'p> Simulation<'p> {
         }
         match event {
             Event::Begin => {
-                if agent.engine.keeps_snapshot() {
+                if agent.engine.keeps_snapshot() && agent.begins_early {
                     self.take_snapshot(who);
                 }
             }

@@ -8,7 +8,6 @@ use crate::replay::dialect::Dialect;
 use crate::replay::error::ReplayError;
 use crate::replay::level::ServerLevel;
 use crate::replay::played::PlayedInstance;
-use crate::replay::schedule::begins_early;
 use crate::replay::server::Server;
 use crate::scenario::Scenario;
 use crate::schema::Type;
@@ -202,7 +201,7 @@ impl JavaHost {
                 ));
             };
             let level = levels[at];
-            let first = match begins_early(scenario, at) {
+            let first = match scenario.begins_early(at) {
                 true => level.snapshot(dialect),
                 false => String::new(),
             };
