@@ -50,7 +50,9 @@ mod refutation;
 mod resolve;
 mod saturated;
 mod search;
+mod settled;
 pub mod shape;
+mod snapshots;
 mod solver;
 mod sorted;
 mod spare;
@@ -62,13 +64,14 @@ pub mod versions;
 
 use crate::Budget;
 use crate::budget::Limit;
-use crate::observe::{AmbiguousRead, Link, Observed};
-use conflicts::{Chosen, Conflict, NO_WRITER};
+use crate::observe::Observed;
+use conflicts::{Conflict, NO_WRITER};
 use greedy::Repair;
-use history::{Anomaly, CommitOrder, EdgeKind, Level, OpId, OpKind, Status, TxnId};
+use history::{Anomaly, CommitOrder, EdgeKind, Level, OpId, Status, TxnId};
 use known::Known;
 use refutation::Refutation;
 use search::Search;
+use settled::Settled;
 use shape::Shape;
 pub use solver::SatSolver;
 use std::time::Instant;
@@ -532,39 +535,6 @@ fn optional_events(observed: &Observed<'_>, shape: Shape) -> Vec<u32> {
         .collect();
     events.dedup();
     events
-}
-
-/// No choice made: transactions count as observed, any possible writer will do.
-struct Settled<'a> {
-    observed: &'a Observed<'a>,
-}
-
-impl Chosen for Settled<'_> {
-    fn counts(&self, txn: u32) -> bool {
-        self.observed.taken[txn as usize]
-    }
-
-    fn may_read(&self, ambiguous: u32, writer: u32) -> bool {
-        let read = &self.observed.ambiguous[ambiguous as usize];
-        let is_listed = read.writers.binary_search(&TxnId(writer)).is_ok();
-        is_listed || self.observed.lacks_writers && self.wrote_what_was_read(read, writer)
-    }
-}
-
-impl Settled<'_> {
-    /// Whether a transaction that counts wrote the value of a read; not all are listed.
-    fn wrote_what_was_read(&self, read: &AmbiguousRead, writer: u32) -> bool {
-        let ops = self.observed.history.ops();
-        let is_register = ops.kinds[read.op.index()] == OpKind::Read;
-        if !is_register || !Link::is_txn(writer) || writer == read.reader.0 {
-            return false;
-        }
-        let write = self
-            .observed
-            .write_to(TxnId(writer), ops.keys[read.op.index()]);
-        let same = |op: OpId| ops.values[op.index()] == ops.values[read.op.index()];
-        write.is_some_and(same)
-    }
 }
 
 /// The order of events as evidence.

@@ -4,26 +4,23 @@
 //! Definition: given an order of commits, a transaction can start no earlier than behind those it
 //! read from, the one before it in its session and, where no two writers of a key may overlap, those
 //! who wrote its keys before it. Starting any later can only make its reads stale. So there is an order of all events
-//! with these commits just if the earliest starts make one.
-//!
-//! A read that several may have served is taken to be served by the one of them that committed last before the
-//! reader did.
+//! with these commits just if the earliest starts make one. A transaction with reads that several may have served
+//! starts behind the last snapshot that explains them (`snapshots`).
 //!
 //! Steps: one pass along the commits finds the earliest starts, and ends once more than a few reads are of
 //! versions that are still to come, which is soon where the numbers are only names. The events in that
 //! order are then looked at like any other guess (`conflicts`), and one with few conflicts is what
 //! repair begins with: numbers are never taken for facts.
 //!
-//! Cost: linear, however many sessions there are; 12 bytes a transaction and 4 a key, and a table of values where some
-//! were written more than once. Source: ours;
-//! the papers have no use for numbers.
+//! Cost: linear, however many sessions there are; 12 bytes a transaction and 4 a key, besides what `snapshots` takes.
+//! Source: ours; the papers have no use for numbers.
 
 use super::guesses;
 use super::shape::Shape;
+use super::snapshots::Snapshots;
 use crate::hinted;
 use crate::observe::{Link, Observed};
-use history::{KeyId, TxnId, ValueCode};
-use rustc_hash::FxHashMap;
+use history::TxnId;
 
 const NONE: u32 = u32::MAX;
 
@@ -48,11 +45,9 @@ type Suggestion = fn(&Observed<'_>) -> Option<Vec<u32>>;
 /// are still to come, or a session runs backwards.
 fn with_starts(observed: &Observed<'_>, shape: Shape, commits: Vec<u32>) -> Option<Vec<u32>> {
     let history = observed.history;
-    let ops = history.ops();
-    let keys = &ops.keys;
-    // By key and value, where it was written last; only where reads have a choice.
+    let keys = &history.ops().keys;
     let has_choice = shape.split && !observed.ambiguous.is_empty();
-    let mut served: FxHashMap<(KeyId, ValueCode), u32> = FxHashMap::default();
+    let mut snapshots = has_choice.then(|| Snapshots::new(observed));
     // By transaction, how many have committed with it; 0 before that.
     let mut committed = vec![0u32; history.txn_count()];
     let mut last_of_session = vec![NONE; history.session_count()];
@@ -83,17 +78,14 @@ fn with_starts(observed: &Observed<'_>, shape: Shape, commits: Vec<u32>) -> Opti
                     }
                 }
                 start = start.max(seen);
-            } else if has_choice && link == Link::AMBIGUOUS {
-                let seen = served.get(&(keys[op], ops.values[op]));
-                start = start.max(seen.copied().unwrap_or(0));
             } else if of_keys && link == Link::WRITE {
                 let before = std::mem::replace(&mut written[keys[op].index()], at);
                 start = start.max(before);
             }
         }
-        if has_choice {
-            let writes = observed.writes(TxnId(txn));
-            served.extend(writes.map(|(op, key)| ((key, ops.values[op.index()]), at)));
+        if let Some(snapshots) = &mut snapshots {
+            start = snapshots.latest(txn, start, at - 1).unwrap_or(start);
+            snapshots.commit(txn, at);
         }
         committed[txn as usize] = at;
         if shape.split {

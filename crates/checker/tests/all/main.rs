@@ -5,6 +5,7 @@ mod agreement;
 mod cycles;
 mod elements;
 mod explanations;
+mod flags;
 mod formulas;
 mod fuzzed;
 mod hints;
