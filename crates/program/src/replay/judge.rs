@@ -22,6 +22,8 @@ const INSTANCES_MAX: usize = 4;
 #[derive(Default)]
 pub(super) struct Serial {
     runs: BTreeMap<Vec<usize>, Vec<Outcome>>,
+    /// Whether they came out the same when they were made again, where that was asked.
+    repeated: BTreeMap<Vec<usize>, bool>,
 }
 
 /// What can be seen of a run, in a form that can be compared.
@@ -79,6 +81,24 @@ impl Serial {
         let seen = outcome(schema, played, &committed);
         let at = self.runs[&committed].iter().position(|one| *one == seen);
         Ok(at.map(|at| orders[at].clone()))
+    }
+
+    /// Whether the serial runs of these instances do the same when they are made again. An application
+    /// that draws random numbers or looks at the clock does not, and then no difference from them means
+    /// anything.
+    pub fn repeats(
+        &mut self,
+        scenario: &Scenario,
+        committed: &[usize],
+        runs: Runs<'_>,
+    ) -> Result<bool, ReplayError> {
+        if let Some(known) = self.repeated.get(committed) {
+            return Ok(*known);
+        }
+        let again = runs(scenario, &orders(committed))?;
+        let same = self.runs.get(committed) == Some(&again);
+        self.repeated.insert(committed.to_vec(), same);
+        Ok(same)
     }
 }
 

@@ -110,6 +110,7 @@ impl<'a> Replay<'a> {
             None => run::play(server, program, scenario, levels),
         }?;
         let schema = &program.schema;
+        let is_code = host.is_some();
         let mut runs = |scenario: &Scenario, orders: &[Vec<usize>]| match host {
             Some(host) => one_by_one(schema, scenario, orders, &mut |scenario, levels| {
                 java::play(host, server, program, scenario, levels)
@@ -120,6 +121,16 @@ impl<'a> Replay<'a> {
             }),
         };
         let order = self.serial.order_of(schema, scenario, &played, &mut runs)?;
+        if is_code && order.is_none() {
+            let committed = played.committed();
+            if !self.serial.repeats(scenario, &committed, &mut runs)? {
+                return Err(ReplayError::unplayable(
+                    "the application does not do the same twice when its methods run one after the \
+                     other (random numbers, the time), so that its runs cannot be compared; without \
+                     --java its statements are played",
+                ));
+            }
+        }
         let shown = match &order {
             None => Appearance::Manifested,
             Some(_) if played.has_refusal() => Appearance::PreventedByAbort,

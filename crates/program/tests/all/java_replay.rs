@@ -60,7 +60,7 @@ const PLAIN: Application<'_> = Application {
     read: &["Hospital.java"],
 };
 
-fn has_java() -> bool {
+pub(crate) fn has_java() -> bool {
     let mut version = Command::new("javac");
     version
         .arg("-version")
@@ -81,12 +81,12 @@ fn has_java() -> bool {
 }
 
 /// Files by name, and which of them are read for transactions.
-struct Application<'a> {
-    files: &'a [(&'a str, &'a str)],
-    read: &'a [&'a str],
+pub(crate) struct Application<'a> {
+    pub(crate) files: &'a [(&'a str, &'a str)],
+    pub(crate) read: &'a [&'a str],
 }
 
-fn hospital(application: &Application<'_>) -> (Program, Scenario) {
+pub(crate) fn hospital(application: &Application<'_>) -> (Program, Scenario) {
     let (schema, _) = schema_of(DDL, "ddl.sql").expect("a schema");
     let read = |(name, _): &&(&str, &str)| application.read.contains(name);
     let files = application.files.iter().filter(read);
@@ -123,7 +123,7 @@ fn hospital(application: &Application<'_>) -> (Program, Scenario) {
     (program, scenario)
 }
 
-fn check(
+pub(crate) fn check(
     running: &Running,
     name: &str,
     application: &Application<'_>,
@@ -134,6 +134,8 @@ fn check(
     std::fs::create_dir_all(&directory).expect("a directory");
     let written = |(name, text): &(&str, &str)| {
         let source = directory.join(name);
+        let within = source.parent().expect("a directory");
+        std::fs::create_dir_all(within).expect("a directory");
         std::fs::write(&source, text).expect("a source");
         source
     };

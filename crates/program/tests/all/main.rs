@@ -7,6 +7,7 @@ mod engines;
 mod installed;
 mod invariants;
 mod java;
+mod java_classes;
 mod java_commits;
 mod java_declared;
 mod java_helpers;

@@ -29,6 +29,7 @@ import java.util.Base64;
 import java.util.Collections;
 import java.util.List;
 import java.util.Properties;
+import java.util.function.Predicate;
 import java.util.logging.Logger;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -168,30 +169,31 @@ final class Client {
         }
     }
 
-    /** RUN, transaction, texts before, text first in it, arguments. */
+    /** RUN, transaction, its source file, texts before, text first in it, arguments. */
     private void run(String[] fields) throws Exception {
         raw.setAutoCommit(true);
         try (Statement statement = raw.createStatement()) {
-            for (String text : Line.decoded(fields[2]).split("\n")) {
+            for (String text : Line.decoded(fields[3]).split("\n")) {
                 if (!text.isEmpty()) {
                     statement.execute(text);
                 }
             }
         }
         raw.setAutoCommit(false);
-        String first = Line.decoded(fields[3]);
+        String first = Line.decoded(fields[4]);
         if (!first.isEmpty()) {
             try (Statement statement = raw.createStatement()) {
                 statement.execute(first);
             }
         }
         List<Object> values = new ArrayList<>();
-        for (int at = 4; at < fields.length; at++) {
+        for (int at = 5; at < fields.length; at++) {
             values.add(Values.read(fields[at]));
         }
         Connection connection = Connections.proxy(raw, this);
         Connections.give(connection);
-        Entry entry = new Entry(classes, Line.decoded(fields[1]), values.size());
+        Entry entry = new Entry(
+                classes, Line.decoded(fields[1]), Line.decoded(fields[2]), values.size());
         Object[] given = entry.arguments(connection, values);
         Object target = entry.target(connection);
         seen.setLength(0);
@@ -309,8 +311,11 @@ final class Entry {
     final Method method;
     private final Class<?> owner;
 
-    /** By `method`, `Class.method`, or the name of a class with `run`. */
-    Entry(Path classes, String name, int count) throws Exception {
+    /**
+     * By `method`, `Class.method`, or the name of a class with `run`. Where several classes have
+     * such a method, it is that of the class that the source file is named after.
+     */
+    Entry(Path classes, String name, String file, int count) throws Exception {
         int dot = name.lastIndexOf('.');
         String wantedClass = dot < 0 ? null : name.substring(0, dot);
         String wantedMethod = name.substring(dot + 1);
@@ -325,6 +330,8 @@ final class Entry {
                 }
             }
         }
+        keep(found, one -> isOf(file, one.getDeclaringClass().getName().replace('.', '/')));
+        keep(found, one -> isOf(file, one.getDeclaringClass().getSimpleName()));
         if (found.size() != 1) {
             throw new IllegalArgumentException(
                     found.size() + " methods are called " + name + " and take " + count + " values");
@@ -332,6 +339,18 @@ final class Entry {
         method = found.get(0);
         method.setAccessible(true);
         owner = method.getDeclaringClass();
+    }
+
+    /** Keeps the methods that are so, if any is. */
+    private static void keep(List<Method> found, Predicate<Method> wanted) {
+        if (found.stream().anyMatch(wanted)) {
+            found.removeIf(wanted.negate());
+        }
+    }
+
+    /** Whether a source file is that of a class, given as a path. */
+    private static boolean isOf(String file, String type) {
+        return ('/' + file.replace('\\', '/')).endsWith('/' + type + ".java");
     }
 
     private static boolean isConnection(Class<?> type) {

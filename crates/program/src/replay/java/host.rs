@@ -12,6 +12,7 @@ use crate::replay::server::Server;
 use crate::scenario::Scenario;
 use crate::schema::Type;
 use crate::sql::split::one_line;
+use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
@@ -22,13 +23,21 @@ use workload::drivers::jdbc_url;
 /// How long Java may take to start and to connect.
 const START: Duration = Duration::from_secs(60);
 
-/// A running application.
+/// An application that is compiled, and runs.
 pub struct JavaHost {
-    child: Child,
-    /// As long as it is open, the application runs.
-    _input: ChildStdin,
+    java: PathBuf,
+    class_path: OsString,
     directory: PathBuf,
+    instances: usize,
+    /// None after something went wrong, until it is needed again.
+    process: Option<Process>,
     seats: Vec<Conversation>,
+}
+
+/// Java, which runs as long as its input is open.
+struct Process {
+    child: Child,
+    _input: ChildStdin,
 }
 
 impl JavaHost {
@@ -46,15 +55,34 @@ impl JavaHost {
         let directory = scratch.join(format!("isolde-java-{}-{nanos}", std::process::id()));
         let failed = |error: std::io::Error| ReplayError::new(format!("starting Java: {error}"));
         std::fs::create_dir_all(&directory).map_err(failed)?;
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(failed)?;
-        let port = listener.local_addr().map_err(failed)?.port();
         if let Err(error) = application.compile(&path, &directory) {
             let _ = std::fs::remove_dir_all(&directory);
             return Err(error);
         }
         path.insert(0, directory.clone());
-        let java = application.program("java");
-        let mut child = Command::new(&java)
+        let mut host = JavaHost {
+            java: application.program("java"),
+            class_path: joined(&path),
+            directory,
+            instances,
+            process: None,
+            seats: Vec::new(),
+        };
+        host.run(server)?;
+        Ok(host)
+    }
+
+    /// Starts the application where it does not run, and connects its threads to the server.
+    pub(super) fn run(&mut self, server: &Server) -> Result<(), ReplayError> {
+        if self.process.is_some() {
+            return Ok(());
+        }
+        let failed = |error: std::io::Error| ReplayError::new(format!("starting Java: {error}"));
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(failed)?;
+        let port = listener.local_addr().map_err(failed)?.port();
+        let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+        let word = format!("{:x}", since.unwrap_or_default().as_nanos());
+        let mut child = Command::new(&self.java)
             // Short runs: quick to start is all that counts.
             .args([
                 "-XX:TieredStopAtLevel=1",
@@ -62,67 +90,32 @@ impl JavaHost {
                 "-Xshare:auto",
                 "-cp",
             ])
-            .arg(joined(&path))
+            .arg(&self.class_path)
             .arg("isolde.replay.Replayer")
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()
-            .map_err(|error| ReplayError::new(format!("{}: {error}", java.display())))?;
+            .map_err(|error| ReplayError::new(format!("{}: {error}", self.java.display())))?;
         let Some(mut input) = child.stdin.take() else {
             return Err(ReplayError::new("Java takes no input"));
         };
-        let word = format!("{nanos:x}");
-        let classes = encoded(&directory.to_string_lossy());
-        let told = writeln!(input, "{port}\t{word}\t{instances}\t{classes}");
-        let mut host = JavaHost {
+        let classes = encoded(&self.directory.to_string_lossy());
+        let told = writeln!(input, "{port}\t{word}\t{}\t{classes}", self.instances);
+        let process = self.process.insert(Process {
             child,
             _input: input,
-            directory,
-            seats: Vec::new(),
-        };
-        told.map_err(failed)?;
-        host.greet(&listener, &word, instances)?;
-        host.open(server)?;
-        Ok(host)
-    }
-
-    /// Waits for the threads of the application.
-    fn greet(
-        &mut self,
-        listener: &TcpListener,
-        word: &str,
-        count: usize,
-    ) -> Result<(), ReplayError> {
-        let failed = |error: std::io::Error| ReplayError::new(format!("waiting for Java: {error}"));
-        listener.set_nonblocking(true).map_err(failed)?;
-        let until = Instant::now() + START;
-        let mut found: Vec<Option<Conversation>> = (0..count).map(|_| None).collect();
-        while found.iter().any(Option::is_none) {
-            match listener.accept() {
-                Ok((stream, _)) => {
-                    if let Some((at, seat)) = hello(stream, word).map_err(failed)?
-                        && let Some(slot) = found.get_mut(at)
-                    {
-                        *slot = Some(seat);
-                    }
-                }
-                Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {
-                    if let Ok(Some(status)) = self.child.try_wait() {
-                        return Err(ReplayError::new(format!("Java ended at once ({status})")));
-                    }
-                    if Instant::now() > until {
-                        return Err(ReplayError::new(format!(
-                            "Java did not start within {START:?}"
-                        )));
-                    }
-                    std::thread::sleep(Duration::from_millis(5));
-                }
-                Err(error) => return Err(failed(error)),
-            }
+        });
+        let told = told.map_err(failed);
+        let seats = told.and_then(|()| greet(&mut process.child, &listener, &word, self.instances));
+        let ready = seats.and_then(|seats| {
+            self.seats = seats;
+            self.open(server)
+        });
+        if ready.is_err() {
+            self.stop();
         }
-        self.seats = found.into_iter().flatten().collect();
-        Ok(())
+        ready
     }
 
     /// Connects every thread to the server.
@@ -207,7 +200,9 @@ impl JavaHost {
             };
             let before = level.session(dialect, server.has_snapshot()).join("\n");
             let name = encoded(part_of(&transaction.name).0);
-            let mut line = format!("RUN\t{name}\t{}\t{}", encoded(&before), encoded(&first));
+            let file = encoded(&transaction.place.file);
+            let (before, first) = (encoded(&before), encoded(&first));
+            let mut line = format!("RUN\t{name}\t{file}\t{before}\t{first}");
             for value in &instance.arguments {
                 line.push_str(&format!("\t{}", written(value)));
             }
@@ -249,9 +244,11 @@ impl JavaHost {
     /// Ends the application: after an error nobody knows what its threads wait for.
     pub(super) fn stop(&mut self) {
         self.seats.clear();
-        // It may have ended by itself.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        if let Some(mut process) = self.process.take() {
+            // It may have ended by itself.
+            let _ = process.child.kill();
+            let _ = process.child.wait();
+        }
     }
 
     /// Takes the threads back when their methods have ended.
@@ -279,6 +276,43 @@ impl Drop for JavaHost {
         // What cannot be removed is left to whoever gave the directory.
         let _ = std::fs::remove_dir_all(&self.directory);
     }
+}
+
+/// Waits for the threads of the application.
+fn greet(
+    child: &mut Child,
+    listener: &TcpListener,
+    word: &str,
+    count: usize,
+) -> Result<Vec<Conversation>, ReplayError> {
+    let failed = |error: std::io::Error| ReplayError::new(format!("waiting for Java: {error}"));
+    listener.set_nonblocking(true).map_err(failed)?;
+    let until = Instant::now() + START;
+    let mut found: Vec<Option<Conversation>> = (0..count).map(|_| None).collect();
+    while found.iter().any(Option::is_none) {
+        match listener.accept() {
+            Ok((stream, _)) => {
+                if let Some((at, seat)) = hello(stream, word).map_err(failed)?
+                    && let Some(slot) = found.get_mut(at)
+                {
+                    *slot = Some(seat);
+                }
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {
+                if let Ok(Some(status)) = child.try_wait() {
+                    return Err(ReplayError::new(format!("Java ended at once ({status})")));
+                }
+                if Instant::now() > until {
+                    return Err(ReplayError::new(format!(
+                        "Java did not start within {START:?}"
+                    )));
+                }
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            Err(error) => return Err(failed(error)),
+        }
+    }
+    Ok(found.into_iter().flatten().collect())
 }
 
 /// The method that a transaction is of, and whether it is what that does after a commit of its own

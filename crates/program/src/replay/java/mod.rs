@@ -16,8 +16,8 @@ pub use host::JavaHost;
 
 use super::error::ReplayError;
 use super::level::ServerLevel;
-use super::played::Played;
-use super::schedule::keep;
+use super::played::{Played, PlayedInstance};
+use super::schedule::{Kept, keep};
 use super::server::Server;
 use crate::ir::Program;
 use crate::scenario::Scenario;
@@ -25,22 +25,9 @@ use crate::scenario::Scenario;
 /// The text of our part, compiled with the application.
 const REPLAYER: &str = include_str!("Replayer.java");
 
-/// Plays a scenario by the methods of the application.
+/// Plays a scenario by the methods of the application. Where these cannot be played, others can: the
+/// application is started anew for them.
 pub(super) fn play(
-    host: &mut JavaHost,
-    server: &mut Server,
-    program: &Program,
-    scenario: &Scenario,
-    levels: &[ServerLevel],
-) -> Result<Played, ReplayError> {
-    let played = try_play(host, server, program, scenario, levels);
-    if played.as_ref().is_err_and(|error| !error.unplayable) {
-        host.stop();
-    }
-    played
-}
-
-fn try_play(
     host: &mut JavaHost,
     server: &mut Server,
     program: &Program,
@@ -51,14 +38,31 @@ fn try_play(
         server.check_level(*level)?;
     }
     server.load(&scenario.rows)?;
-    let deadline = server.options.deadline;
-    let actors = host.seat(server, program, scenario, levels)?;
-    let (actors, kept) = keep(scenario, actors, deadline, &mut |ids| server.waits(ids))?;
-    let instances = host.unseat(actors, deadline)?;
+    host.run(server)?;
+    let (instances, kept) =
+        run_methods(host, server, program, scenario, levels).map_err(|error| {
+            if !error.unplayable {
+                host.stop();
+            }
+            ReplayError::unplayable(error.problem)
+        })?;
     Ok(Played {
         instances,
         rows: server.rows()?,
         waits: kept.waits,
         order: kept.order,
     })
+}
+
+fn run_methods(
+    host: &mut JavaHost,
+    server: &mut Server,
+    program: &Program,
+    scenario: &Scenario,
+    levels: &[ServerLevel],
+) -> Result<(Vec<PlayedInstance>, Kept), ReplayError> {
+    let deadline = server.options.deadline;
+    let actors = host.seat(server, program, scenario, levels)?;
+    let (actors, kept) = keep(scenario, actors, deadline, &mut |ids| server.waits(ids))?;
+    Ok((host.unseat(actors, deadline)?, kept))
 }
