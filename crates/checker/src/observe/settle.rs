@@ -117,7 +117,7 @@ fn settle_read(observed: &mut Observed<'_>, read: OpId, reader: TxnId, writes: &
         return;
     }
     if !writers.is_empty() {
-        observed.lacks_writers |= writes.versions.len() >= CANDIDATES_MAX;
+        observed.lacks_writers |= writers.len() + 1 >= CANDIDATES_MAX;
         observed.links[read.index()] = Link::AMBIGUOUS;
         observed.ambiguous.push(AmbiguousRead {
             op: read,
