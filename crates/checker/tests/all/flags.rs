@@ -1,9 +1,8 @@
 //! Histories of flags: two or three values a key, each written again and again, recorded in the order
 //! of commits. Every read has many possible writers, and the order of the file tells which.
-use crate::small::Random;
+use crate::small::{Random, parse};
 
 use checker::{Options, check};
-use history::format::{Format, ReadOptions, Source, read};
 use history::{History, Initial, Level, Verdict};
 use std::fmt::Write;
 
@@ -51,7 +50,7 @@ fn history(seed: u64, txn_count: usize, values: u64, serial: bool) -> History {
     let mut random = Random(seed);
     let mut versions: Versions = vec![Vec::new(); KEYS as usize];
     let mut running: Vec<Option<Running>> = (0..SESSIONS).map(|_| None).collect();
-    let mut lines = "{\"isolde\":\"history\",\"version\":1}\n".to_string();
+    let mut lines = String::new();
     let mut committed = 0;
     while committed < txn_count {
         let session = random.below(SESSIONS) as usize;
@@ -77,18 +76,6 @@ fn history(seed: u64, txn_count: usize, values: u64, serial: bool) -> History {
         let _ = writeln!(lines, "{{\"session\":{session},\"ops\":[{}]}}", found.ops);
     }
     parse(&lines)
-}
-
-fn parse(lines: &str) -> History {
-    let source = Source {
-        name: "test",
-        bytes: lines.as_bytes(),
-    };
-    let options = ReadOptions {
-        format: Some(Format::Isolde),
-        ..ReadOptions::default()
-    };
-    read(&[source], &options).expect("a good history").history
 }
 
 /// Whether every one of these levels holds, certified.
@@ -133,7 +120,7 @@ fn flags_of_a_store_with_snapshots_are_snapshot_isolated() {
 /// More writers of one value than are listed.
 #[test]
 fn one_value_written_ten_thousand_times_is_read_in_order() {
-    let mut lines = "{\"isolde\":\"history\",\"version\":1}\n".to_string();
+    let mut lines = String::new();
     for txn in 0..20_000 {
         let session = txn % 7;
         let op = if txn % 2 == 0 { "w" } else { "r" };

@@ -1,24 +1,9 @@
 //! Histories that fuzzing found, also against other checkers: each verdict on them has to pass the certifier.
-use crate::small::Random;
+use crate::small::{Random, parse};
 
 use checker::{Options, check};
-use history::format::{Format, ReadOptions, Source, read};
-use history::{History, Initial, Level, Verdict};
+use history::{Initial, Level, Verdict};
 use std::fmt::Write;
-
-/// A history in JSON lines.
-fn parse(lines: &str) -> History {
-    let text = format!("{{\"isolde\":\"history\",\"version\":1}}\n{lines}");
-    let source = Source {
-        name: "test",
-        bytes: text.as_bytes(),
-    };
-    let options = ReadOptions {
-        format: Some(Format::Isolde),
-        ..ReadOptions::default()
-    };
-    read(&[source], &options).expect("a good history").history
-}
 
 /// The verdicts on a history in JSON lines, certified.
 fn verdicts(lines: &str) -> Vec<Verdict> {

@@ -1,8 +1,7 @@
 //! The application's own Java code where several classes have a method of one name, and where a
 //! scenario cannot be played by it. Where Java or the server is missing and cannot be installed, the
 //! tests say so and pass.
-use crate::installed::start;
-use crate::java_replay::{Application, check, has_java, hospital};
+use crate::java_replay::{Application, check, hospital, start_with_java};
 use program::replay::{JavaApplication, JavaHost, Replay, Server, ServerLevel, ServerOptions};
 use program::{Appearance, Value};
 use std::path::PathBuf;
@@ -78,10 +77,7 @@ public class Desk {
 
 #[test]
 fn the_class_of_a_method_is_that_of_its_source() {
-    if !has_java() {
-        return;
-    }
-    let Some(running) = start("postgres") else {
+    let Some(running) = start_with_java("postgres") else {
         return;
     };
     let expected = [
@@ -126,10 +122,7 @@ public class Draw {
 
 #[test]
 fn what_cannot_be_played_leaves_the_others_alone() {
-    if !has_java() {
-        return;
-    }
-    let Some(running) = start("postgres") else {
+    let Some(running) = start_with_java("postgres") else {
         return;
     };
     let application = Application {

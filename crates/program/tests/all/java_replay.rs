@@ -60,7 +60,7 @@ const PLAIN: Application<'_> = Application {
     read: &["Hospital.java"],
 };
 
-pub(crate) fn has_java() -> bool {
+fn has_java() -> bool {
     let mut version = Command::new("javac");
     version
         .arg("-version")
@@ -78,6 +78,11 @@ pub(crate) fn has_java() -> bool {
         println!("skipped: Java or its drivers are not installed, and could not be");
     }
     ready
+}
+
+/// A server for Java to run on; None where one of the two is not to be had.
+pub(crate) fn start_with_java(name: &str) -> Option<Running> {
+    has_java().then(|| start(name)).flatten()
 }
 
 /// Files by name, and which of them are read for transactions.
@@ -172,10 +177,7 @@ pub(crate) fn check(
 
 #[test]
 fn java_on_postgres_skews_writes_until_it_is_serializable() {
-    if !has_java() {
-        return;
-    }
-    if let Some(running) = start("postgres") {
+    if let Some(running) = start_with_java("postgres") {
         let expected = [
             (ServerLevel::ReadCommitted, Appearance::Manifested),
             (ServerLevel::RepeatableRead, Appearance::Manifested),
@@ -187,10 +189,7 @@ fn java_on_postgres_skews_writes_until_it_is_serializable() {
 
 #[test]
 fn java_on_mariadb_skews_writes_until_it_is_serializable() {
-    if !has_java() {
-        return;
-    }
-    if let Some(running) = start("mariadb") {
+    if let Some(running) = start_with_java("mariadb") {
         let expected = [
             (ServerLevel::RepeatableRead, Appearance::Manifested),
             (ServerLevel::RepeatableReadSnapshot, Appearance::Manifested),
@@ -270,10 +269,7 @@ public class Leave extends Procedure {
 
 #[test]
 fn procedures_of_a_frame_run_too() {
-    if !has_java() {
-        return;
-    }
-    let Some(running) = start("postgres") else {
+    let Some(running) = start_with_java("postgres") else {
         return;
     };
     let application = Application {
@@ -326,10 +322,7 @@ public class Signing {
 
 #[test]
 fn what_a_method_does_after_a_commit_is_played() {
-    if !has_java() {
-        return;
-    }
-    let Some(running) = start("postgres") else {
+    let Some(running) = start_with_java("postgres") else {
         return;
     };
     let application = Application {

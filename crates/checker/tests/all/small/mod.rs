@@ -1,5 +1,6 @@
 //! Small random histories: reads mostly return some value that somebody wrote.
 
+use history::format::{Format, ReadOptions, Source, read};
 use history::{Builder, History, Interval, Op, OpKind, Status, Value, ValueCode};
 
 /// What a random history looks like; shares in percent.
@@ -263,4 +264,18 @@ pub fn show(history: &History) -> String {
         text.push_str(&line);
     }
     text
+}
+
+/// A history in JSON lines.
+pub fn parse(lines: &str) -> History {
+    let text = format!("{{\"isolde\":\"history\",\"version\":1}}\n{lines}");
+    let source = Source {
+        name: "test",
+        bytes: text.as_bytes(),
+    };
+    let options = ReadOptions {
+        format: Some(Format::Isolde),
+        ..ReadOptions::default()
+    };
+    read(&[source], &options).expect("a good history").history
 }
