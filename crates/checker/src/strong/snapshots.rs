@@ -41,13 +41,16 @@ impl<'a> Snapshots<'a> {
         }
     }
 
-    /// The last snapshot of `least` or more commits that explains the reads of a transaction with several
-    /// possible writers, where all that committed before it are added. None if no read has several.
+    /// Whether a read of a transaction has several possible writers.
+    pub fn has_choice(&self, txn: u32) -> bool {
+        let range = self.observed.history.op_range(TxnId(txn));
+        self.observed.links[range].contains(&Link::AMBIGUOUS)
+    }
+
+    /// The last snapshot of `least` or more commits that explains the reads of a transaction, where the
+    /// `committed` before it are added.
     pub fn latest(&self, txn: u32, least: u32, committed: u32) -> Option<u32> {
         let range = self.observed.history.op_range(TxnId(txn));
-        if !self.observed.links[range.clone()].contains(&Link::AMBIGUOUS) {
-            return None;
-        }
         let mut snapshot = committed;
         for _ in 0..STEPS_MAX {
             let obstacle = range.clone().find_map(|op| self.obstacle(op, snapshot));

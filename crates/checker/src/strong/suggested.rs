@@ -8,7 +8,7 @@
 //! starts behind the last snapshot that explains them (`snapshots`).
 //!
 //! Steps: one pass along the commits finds the earliest starts, and ends once more than a few reads are of
-//! versions that are still to come, which is soon where the numbers are only names. The events in that
+//! versions that are still to come or have no snapshot, which is soon where the numbers are only names. The events in that
 //! order are then looked at like any other guess (`conflicts`), and one with few conflicts is what
 //! repair begins with: numbers are never taken for facts.
 //!
@@ -42,7 +42,7 @@ pub fn orders(observed: &Observed<'_>, shape: Shape) -> impl Iterator<Item = Vec
 type Suggestion = fn(&Observed<'_>) -> Option<Vec<u32>>;
 
 /// The events with these commits and the earliest starts; None if more than a few would read versions that
-/// are still to come, or a session runs backwards.
+/// are still to come or are in no snapshot, or a session runs backwards.
 fn with_starts(observed: &Observed<'_>, shape: Shape, commits: Vec<u32>) -> Option<Vec<u32>> {
     let history = observed.history;
     let keys = &history.ops().keys;
@@ -54,7 +54,7 @@ fn with_starts(observed: &Observed<'_>, shape: Shape, commits: Vec<u32>) -> Opti
     let of_keys = shape.split && shape.exclusive;
     let mut written = vec![0u32; if of_keys { history.keys().limit() } else { 0 }];
     let mut starts = Vec::with_capacity(if shape.split { commits.len() } else { 0 });
-    let (mut too_early, few) = (0, history.txn_count() / guesses::FEW);
+    let (mut unexplained, few) = (0, history.txn_count() / guesses::FEW);
     for (at, &txn) in (1u32..).zip(&commits) {
         let mut start = 0;
         if shape.sessions {
@@ -72,10 +72,7 @@ fn with_starts(observed: &Observed<'_>, shape: Shape, commits: Vec<u32>) -> Opti
             if Link::is_txn(link) {
                 let seen = committed[link as usize];
                 if seen == 0 {
-                    too_early += 1;
-                    if too_early > few {
-                        return None;
-                    }
+                    unexplained += 1;
                 }
                 start = start.max(seen);
             } else if of_keys && link == Link::WRITE {
@@ -84,8 +81,16 @@ fn with_starts(observed: &Observed<'_>, shape: Shape, commits: Vec<u32>) -> Opti
             }
         }
         if let Some(snapshots) = &mut snapshots {
-            start = snapshots.latest(txn, start, at - 1).unwrap_or(start);
+            if snapshots.has_choice(txn) {
+                match snapshots.latest(txn, start, at - 1) {
+                    Some(latest) => start = latest,
+                    None => unexplained += 1,
+                }
+            }
             snapshots.commit(txn, at);
+        }
+        if unexplained > few {
+            return None;
         }
         committed[txn as usize] = at;
         if shape.split {
