@@ -6,31 +6,29 @@
 //! 2. ask whether the order that the history suggests (`suggested`) proves a stronger level;
 //! 3. let each read have the last possible writer before it in the order that proves the rest;
 //! 4. ask levels that imply this one, which choose writers together with version orders;
-//! 5. try the choices one after another: one that satisfies the level proves it;
-//! 6. if all choices for reads by committed transactions were tried, each with an anomaly of its
-//!    own, the level is violated.
+//! 5. try writers for one read after another (`cases`): one choice that satisfies the level proves it;
+//!    if each contradicts it, the level is violated.
 //!
-//! What indeterminate transactions read counts only if somebody may have read from them. If there
-//! are more choices than can be tried, the answer is unknown unless one was found that satisfies
-//! the level.
-//!
-//! Cost: one answer for each choice tried. Deciding this exactly is NP-hard in general.
+//! What indeterminate transactions read counts only if somebody may have read from them. If more
+//! answers are needed than are asked for, the level is unknown.
 
 use crate::Budget;
 use crate::budget::Limit;
+use crate::cases::{Case, Cases};
 use crate::engine::{self, Engine};
 use crate::explain;
-use crate::observe::{AmbiguousRead, Observed, Taken};
+use crate::observe::{AmbiguousRead, Observed};
 use crate::rule::Rule;
 use crate::strong;
-use history::{CommitOrder, Level, OpId, Status, TxnId, Verdict};
-use std::borrow::Cow;
+use history::{CommitOrder, Level, Status, TxnId, Verdict};
 use std::sync::atomic::AtomicU32;
 
-/// How many choices are tried; fewer where the history is large, but at least a few.
+/// How many answers are asked for; fewer where the history is large, but at least a few.
+const ANSWERS_MAX: u64 = 1024;
+const ANSWERS_MIN: u64 = 4;
+/// So many choices are tried where reads alone have to contradict a strong level.
 const CHOICES_MAX: u64 = 256;
-const CHOICES_MIN: u64 = 4;
-/// So many operations are looked at for all choices together.
+/// So many operations are looked at for all answers together.
 const OPS_MAX: u64 = 1 << 24;
 /// So often a stronger level asks for more time before it is given up.
 const ASKED_MAX: u32 = 500_000;
@@ -40,9 +38,6 @@ const STRONGER: [Level; 3] = [
     Level::StrongSessionSnapshotIsolation,
     Level::Prefix,
 ];
-
-/// A writer for each of some ambiguous reads.
-type Choice = Vec<(OpId, TxnId)>;
 
 /// The verdict on a level over all choices. `engine` answers with the ambiguous reads left out.
 pub fn verdict(
@@ -66,31 +61,55 @@ pub fn verdict(
     if reads.is_empty() || !is_weak || !order.reads.is_empty() {
         return Ok(plain);
     }
-    let cases = Cases {
-        observed,
-        level,
-        budget,
-    };
-    if let Some(order) = cases.by_suggestion() {
+    if let Some(order) = by_suggestion(observed, level) {
         return Ok(Verdict::Holds(order));
     }
-    if let Some(order) = cases.holds(&last_before(&reads, order, observed.history.txn_count()))? {
+    let mut cases = Cases::new(observed, &reads, level, budget);
+    if let Some(order) = cases.begin(order)? {
         return Ok(Verdict::Holds(order));
     }
-    let choice_count = count(&reads);
-    if choice_count > CHOICES_MIN
-        && let Some(order) = cases.by_stronger()?
+    if count(&reads) > ANSWERS_MIN
+        && let Some(order) = by_stronger(observed, level, budget)?
     {
         return Ok(Verdict::Holds(order));
     }
     let op_count = observed.history.op_count().max(1) as u64;
-    let tried_max = (OPS_MAX / op_count).clamp(CHOICES_MIN, CHOICES_MAX);
-    for number in 0..choice_count.min(tried_max) {
-        if let Some(order) = cases.holds(&choice(&reads, number))? {
-            return Ok(Verdict::Holds(order));
+    cases.decide((OPS_MAX / op_count).clamp(ANSWERS_MIN, ANSWERS_MAX))
+}
+
+/// The order that the history suggests, if it proves a stronger level.
+fn by_suggestion(observed: &Observed<'_>, level: Level) -> Option<CommitOrder> {
+    let stronger = STRONGER.iter().filter(|stronger| stronger.implies(level));
+    let mut orders = stronger.filter_map(|&stronger| strong::suggested_order(observed, stronger));
+    orders.next().map(|mut order| {
+        order.snapshots.clear();
+        order
+    })
+}
+
+/// The order that proves a stronger level, unless that takes long.
+fn by_stronger(
+    observed: &Observed<'_>,
+    level: Level,
+    budget: &Budget<'_>,
+) -> Result<Option<CommitOrder>, Limit> {
+    for stronger in STRONGER {
+        if !stronger.implies(level) {
+            continue;
+        }
+        budget.check("stronger levels")?;
+        let asked = AtomicU32::new(0);
+        let probe = || budget.patience(&asked, ASKED_MAX);
+        let patient = Budget {
+            probe: &probe,
+            ..*budget
+        };
+        if let Ok(Verdict::Holds(mut order)) = Engine::new(observed, &patient).verdict(stronger) {
+            order.snapshots.clear();
+            return Ok(Some(order));
         }
     }
-    cases.violated(&reads, tried_max)
+    Ok(None)
 }
 
 /// Whether reads alone leave no choice, for a strong level that is undecided: where every possible writer of a
@@ -109,7 +128,7 @@ fn violated_by_reads(observed: &Observed<'_>, budget: &Budget<'_>) -> Option<Ver
     let mut anomalies = Vec::new();
     for number in 0..choice_count {
         let choice = choice(&reads, number);
-        let chosen = observed.with_choice(&choice);
+        let chosen = observed.with_writers(&choice);
         let found = engine::read_anomalies(&chosen, Rule::Causal);
         let mut anomaly = found.into_iter().next()?;
         anomaly.explanation = explain::explain(&chosen, &anomaly);
@@ -150,26 +169,6 @@ fn that_may_count<'o>(observed: &'o Observed<'_>) -> Vec<&'o AmbiguousRead> {
     }
 }
 
-/// For each read the last of its possible writers before it in an order; the first after it if
-/// there is none before, and any if none is in the order.
-fn last_before(reads: &[&AmbiguousRead], order: &CommitOrder, txn_count: usize) -> Choice {
-    let mut place = vec![None; txn_count];
-    for (at, txn) in order.txns.iter().enumerate() {
-        place[txn.index()] = Some(at);
-    }
-    let choose = |read: &&AmbiguousRead| {
-        let here = place[read.reader.index()].unwrap_or(usize::MAX);
-        let rank = |writer: &&TxnId| match place[writer.index()] {
-            Some(there) if there < here => (0, here - there),
-            Some(there) => (1, there - here),
-            None => (2, 0),
-        };
-        let writer = read.writers.iter().min_by_key(rank);
-        (read.op, *writer.expect("an ambiguous read has writers"))
-    };
-    reads.iter().map(choose).collect()
-}
-
 /// How many choices there are.
 fn count(reads: &[&AmbiguousRead]) -> u64 {
     let counts = reads.iter().map(|read| read.writers.len() as u64);
@@ -177,7 +176,7 @@ fn count(reads: &[&AmbiguousRead]) -> u64 {
 }
 
 /// Choice number `number`: a writer for each read, the first read varying fastest.
-fn choice(reads: &[&AmbiguousRead], mut number: u64) -> Choice {
+fn choice(reads: &[&AmbiguousRead], mut number: u64) -> Case {
     let choose = |read: &&AmbiguousRead| {
         let count = read.writers.len() as u64;
         let writer = read.writers[(number % count) as usize];
@@ -185,139 +184,4 @@ fn choice(reads: &[&AmbiguousRead], mut number: u64) -> Choice {
         (read.op, writer)
     };
     reads.iter().map(choose).collect()
-}
-
-/// A level, asked once a choice.
-struct Cases<'a> {
-    observed: &'a Observed<'a>,
-    level: Level,
-    budget: &'a Budget<'a>,
-}
-
-impl Cases<'_> {
-    /// The order that proves the level with a choice, if there is one.
-    fn holds(&self, choice: &Choice) -> Result<Option<CommitOrder>, Limit> {
-        let chosen = self.observed.with_choice(choice);
-        let order = Engine::new(&chosen, self.budget).commit_order(self.level)?;
-        Ok(order.map(|mut order| {
-            order.reads = self.that_count(choice, &chosen);
-            order
-        }))
-    }
-
-    /// The part of a choice about transactions that count as committed: what others read proves
-    /// nothing.
-    fn that_count(&self, choice: &Choice, chosen: &Observed<'_>) -> Choice {
-        let reads = self.observed.ambiguous.iter();
-        let readers: rustc_hash::FxHashMap<OpId, TxnId> =
-            reads.map(|read| (read.op, read.reader)).collect();
-        let counts = |(op, _): &&(OpId, TxnId)| chosen.taken[readers[op].index()];
-        choice.iter().filter(counts).copied().collect()
-    }
-
-    /// The order that the history suggests, if it proves a stronger level.
-    fn by_suggestion(&self) -> Option<CommitOrder> {
-        let stronger = STRONGER
-            .iter()
-            .filter(|stronger| stronger.implies(self.level));
-        let mut orders =
-            stronger.filter_map(|&stronger| strong::suggested_order(self.observed, stronger));
-        orders.next().map(|mut order| {
-            order.snapshots.clear();
-            order
-        })
-    }
-
-    /// The order that proves a stronger level, unless that takes long.
-    fn by_stronger(&self) -> Result<Option<CommitOrder>, Limit> {
-        for stronger in STRONGER {
-            if !stronger.implies(self.level) {
-                continue;
-            }
-            self.budget.check("stronger levels")?;
-            let asked = AtomicU32::new(0);
-            let probe = || self.budget.patience(&asked, ASKED_MAX);
-            let patient = Budget {
-                probe: &probe,
-                ..*self.budget
-            };
-            if let Ok(Verdict::Holds(mut order)) =
-                Engine::new(self.observed, &patient).verdict(stronger)
-            {
-                order.snapshots.clear();
-                return Ok(Some(order));
-            }
-        }
-        Ok(None)
-    }
-
-    /// The verdict once no choice that was tried satisfies the level.
-    fn violated(&self, reads: &[&AmbiguousRead], tried_max: u64) -> Result<Verdict, Limit> {
-        let is_certain = |read: &&&AmbiguousRead| self.observed.taken[read.reader.index()];
-        let certain: Vec<&AmbiguousRead> = reads.iter().filter(is_certain).copied().collect();
-        let choice_count = count(&certain);
-        if choice_count > tried_max || self.observed.lacks_writers {
-            let ways = match choice_count {
-                u64::MAX => "too many".to_string(),
-                count => count.to_string(),
-            };
-            return Ok(Verdict::Unknown(format!(
-                "{} reads return values that were written more than once to their keys, which \
-                 leaves {ways} ways to explain them; {} were tried and violate the level",
-                certain.len(),
-                choice_count.min(tried_max)
-            )));
-        }
-        let mut anomalies = Vec::new();
-        for number in 0..choice_count {
-            let choice = choice(&certain, number);
-            let chosen = self.observed.with_choice(&choice);
-            let Verdict::Violated(found) = Engine::new(&chosen, self.budget).verdict(self.level)?
-            else {
-                return Ok(Verdict::Unknown(
-                    "a read that may have been served by an indeterminate transaction, which \
-                     itself read a value written more than once, leaves too many cases to prove a \
-                     violation"
-                        .to_string(),
-                ));
-            };
-            anomalies.extend(found.into_iter().take(1).map(|mut anomaly| {
-                anomaly.assuming = choice.clone();
-                anomaly
-            }));
-        }
-        Ok(Verdict::Violated(anomalies))
-    }
-}
-
-impl<'h> Observed<'h> {
-    /// The same history with a writer chosen for each ambiguous read.
-    fn with_choice(&self, choice: &[(OpId, TxnId)]) -> Observed<'h> {
-        let mut links = self.links.clone();
-        for (read, writer) in choice {
-            links[read.index()] = writer.0;
-        }
-        let mut chosen = Observed {
-            history: self.history,
-            file_order: self.file_order.clone(),
-            statuses: self.statuses.clone(),
-            values: Cow::Owned(Vec::new()),
-            links,
-            taken: Taken::default(),
-            read_anomalies: self.read_anomalies.clone(),
-            ambiguous: Vec::new(),
-            lacks_writers: false,
-            known: self.known.clone(),
-            circles: Vec::new(),
-            keys: self.keys,
-            undecidable: None,
-            unprovable: None,
-        };
-        chosen.take_committed();
-        for known in &self.known {
-            chosen.take(known.from);
-            chosen.take(known.to);
-        }
-        chosen
-    }
 }

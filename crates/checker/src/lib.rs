@@ -7,6 +7,7 @@
 mod ancestors;
 mod bank;
 mod budget;
+mod cases;
 mod causal;
 mod clocks;
 mod cycles;

@@ -296,7 +296,6 @@ fn elements_added_twice_and_indeterminate_transactions_agree_with_the_definition
         duplicates: 40,
         txns: 5,
         indeterminate: 20,
-        unknown: 5,
         ..Shape::default()
     };
     agree(&shape, seeds(250_000, 500));

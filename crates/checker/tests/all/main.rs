@@ -2,6 +2,7 @@
 #![allow(missing_docs)]
 
 mod agreement;
+mod cases;
 mod cycles;
 mod elements;
 mod explanations;

@@ -6,9 +6,10 @@ use super::facts::Facts;
 use super::read::txn_of;
 use super::{Refusal, alternatives, name, require, single};
 use crate::{Anomaly, History, Initial, KeyOrder, Level, OpId, Status, TxnId};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
-const COMBINATIONS_MAX: usize = 4096;
+/// So many choices of writers are looked at, partial ones among them.
+const CHOICES_MAX: usize = 1 << 14;
 
 pub(super) fn certify_anomalies(
     history: &History,
@@ -44,8 +45,7 @@ fn check_anomaly(facts: &Facts<'_>, level: Level, anomaly: &Anomaly) -> Result<(
         );
     }
     let assumed = assumptions(facts, level, anomaly)?;
-    let uncertain = assumed.values().filter(|&&writer| !facts.is_taken(writer));
-    let with_assumed = facts.taken_with(uncertain.copied());
+    let with_assumed = taken_with(facts, &assumed)?;
     let takes = |txn: TxnId| {
         if level == Level::ReadUncommitted {
             // Where reads of aborted data are legal, no read forces a transaction to have
@@ -109,12 +109,38 @@ fn assumptions(
     Ok(assumed)
 }
 
-/// The possible writers of a read, whose transaction has to be taken as committed.
+/// Who counts as committed with the writers assumed. A read of a transaction that need not have committed says nothing,
+/// unless other reads are assumed to have read from it: each reader has to count because of others.
+fn taken_with(
+    facts: &Facts<'_>,
+    assumed: &BTreeMap<OpId, TxnId>,
+) -> Result<HashSet<TxnId>, Refusal> {
+    let mut taken = HashSet::new();
+    let mut open: Vec<(OpId, TxnId)> = assumed.iter().map(|(&read, &txn)| (read, txn)).collect();
+    while !open.is_empty() {
+        let counts = |&(read, _): &(OpId, TxnId)| {
+            let reader = txn_of(facts.history, read);
+            reader.is_some_and(|txn| facts.is_taken(txn) || taken.contains(&txn))
+        };
+        let (known, rest): (Vec<_>, Vec<_>) = open.into_iter().partition(counts);
+        if let (true, Some((read, _))) = (known.is_empty(), rest.first()) {
+            return Err(Refusal::new(format!(
+                "a writer is assumed for operation number {}, which need not have committed",
+                read.0
+            )));
+        }
+        let writers = known.into_iter().map(|(_, writer)| writer);
+        taken.extend(facts.taken_with(writers.filter(|&txn| !facts.is_taken(txn))));
+        open = rest;
+    }
+    Ok(taken)
+}
+
+/// The possible writers of a read.
 fn candidates(facts: &Facts<'_>, read: OpId) -> Result<Vec<TxnId>, Refusal> {
-    let reader = txn_of(facts.history, read).filter(|&txn| facts.is_taken(txn));
-    let Some(reader) = reader else {
+    let Some(reader) = txn_of(facts.history, read) else {
         return Err(Refusal::new(format!(
-            "a writer is assumed for operation number {}, which need not have committed",
+            "a writer is assumed for operation number {}, which does not exist",
             read.0
         )));
     };
@@ -141,42 +167,45 @@ pub(super) fn only_writer(facts: &Facts<'_>, reader: TxnId, read: OpId) -> Resul
 }
 
 /// For every way to choose the writers of the reads that the anomalies assume something about,
-/// one of the anomalies is there.
+/// one of the anomalies is there. Writers are chosen for one read after another, until an anomaly assumes nothing else.
 fn check_every_choice(facts: &Facts<'_>, anomalies: &[Anomaly]) -> Result<(), Refusal> {
-    if anomalies.iter().any(|anomaly| anomaly.assuming.is_empty()) {
-        return Ok(());
-    }
-    let mut reads: BTreeMap<OpId, Vec<TxnId>> = BTreeMap::new();
-    for &(read, _) in anomalies.iter().flat_map(|anomaly| &anomaly.assuming) {
-        reads.insert(read, candidates(facts, read)?);
-    }
-    let combinations = reads
-        .values()
-        .try_fold(1usize, |product, writers| {
-            product.checked_mul(writers.len())
-        })
-        .filter(|&product| product <= COMBINATIONS_MAX);
-    let Some(combinations) = combinations else {
-        return Err(Refusal::new(
-            "the anomalies assume too much to re-check every choice",
-        ));
-    };
-    for combination in 0..combinations {
-        let mut rest = combination;
-        let mut choice: BTreeMap<OpId, TxnId> = BTreeMap::new();
-        for (&read, writers) in &reads {
-            choice.insert(read, writers[rest % writers.len()]);
-            rest /= writers.len();
-        }
-        let agrees = |anomaly: &Anomaly| {
-            let mut assuming = anomaly.assuming.iter();
-            assuming.all(|(read, writer)| choice.get(read) == Some(writer))
-        };
+    let mut step_count = 0;
+    let mut open: Vec<BTreeMap<OpId, TxnId>> = vec![BTreeMap::new()];
+    while let Some(choice) = open.pop() {
+        step_count += 1;
         require!(
-            anomalies.iter().any(agrees),
-            "no anomaly is left if {}",
-            words_of(facts.history, &choice)
+            step_count <= CHOICES_MAX,
+            "the anomalies assume too much to re-check every choice"
         );
+        let mut unchosen: BTreeMap<OpId, usize> = BTreeMap::new();
+        let mut is_covered = false;
+        for anomaly in anomalies {
+            let fits = |(read, writer): &(OpId, TxnId)| {
+                choice.get(read).is_none_or(|chosen| chosen == writer)
+            };
+            if anomaly.assuming.iter().all(fits) {
+                let rest = anomaly.assuming.iter().map(|&(read, _)| read);
+                let rest: Vec<OpId> = rest.filter(|read| !choice.contains_key(read)).collect();
+                is_covered |= rest.is_empty();
+                rest.into_iter()
+                    .for_each(|read| *unchosen.entry(read).or_default() += 1);
+            }
+        }
+        if is_covered {
+            continue;
+        }
+        // What most of them assume something about splits them best.
+        let Some((&read, _)) = unchosen.iter().max_by_key(|&(_, count)| count) else {
+            return Err(Refusal::new(format!(
+                "no anomaly is left if {}",
+                words_of(facts.history, &choice)
+            )));
+        };
+        open.extend(candidates(facts, read)?.into_iter().map(|writer| {
+            let mut next = choice.clone();
+            next.insert(read, writer);
+            next
+        }));
     }
     Ok(())
 }

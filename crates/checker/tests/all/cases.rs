@@ -1,0 +1,125 @@
+//! Values written more than once where it depends on who wrote them which transactions count: every case is decided, and
+//! the evidence covers them all.
+use crate::small::parse;
+
+use checker::{Options, check};
+use history::{Anomaly, Initial, Level, LevelResult, Verdict};
+use std::fmt::Write;
+
+/// In what a transaction of unknown outcome read, which counts only if somebody read from it.
+const REGISTERS: &str = "{\"session\":0,\"txn\":0,\"status\":\"indeterminate\",\"ops\":[]}\n\
+         {\"session\":0,\"txn\":1,\"status\":\"indeterminate\",\"ops\":[[\"r\",0,1],[\"w\",1,1]]}\n\
+         {\"session\":0,\"txn\":2,\"status\":\"committed\",\"ops\":[[\"r\",1,1],[\"w\",1,1],[\"w\",0,1]]}\n\
+         {\"session\":0,\"txn\":3,\"status\":\"committed\",\"ops\":[[\"w\",0,1],[\"w\",1,1]]}\n";
+
+/// The answers at the weak levels, certified and none of them unknown.
+fn decided(lines: &str) -> Vec<LevelResult> {
+    let history = parse(lines);
+    let checked = check(&history, &Level::WEAK, &Options::default());
+    let certified = checked.into_iter().map(|checked| {
+        let result = checked.result;
+        if let Verdict::Unknown(why) = &result.verdict {
+            panic!("{}: {why}", result.level);
+        }
+        let certified = history::certify(&history, &Initial::default(), &result);
+        certified.unwrap_or_else(|refusal| panic!("{}: {}", result.level, refusal.reason()));
+        result
+    });
+    certified.collect()
+}
+
+fn anomalies(results: Vec<LevelResult>, level: Level) -> Vec<Anomaly> {
+    let result = results.into_iter().find(|result| result.level == level);
+    match result.map(|result| result.verdict) {
+        Some(Verdict::Violated(anomalies)) => anomalies,
+        other => panic!("{level}: {other:?}"),
+    }
+}
+
+#[test]
+fn a_reader_that_counts_in_some_cases_leaves_none_undecided() {
+    let registers = decided(REGISTERS);
+    let found = anomalies(registers, Level::Causal);
+    assert!(found.iter().any(|anomaly| anomaly.assuming.len() > 1));
+    assert!(!found.iter().any(|anomaly| anomaly.assuming.is_empty()));
+    decided(
+        "{\"session\":2,\"txn\":0,\"status\":\"indeterminate\",\"ops\":[[\"w\",1,1],[\"w\",1,1],[\"rlist\",\"l1\",[1]],[\"append\",\"l0\",4],[\"append\",\"l0\",5]],\"start\":3}\n\
+         {\"session\":2,\"txn\":1,\"status\":\"indeterminate\",\"ops\":[[\"w\",1,1],[\"r\",0,1],[\"rlist\",\"l0\",[]],[\"rlist\",\"l1\",[]]],\"start\":7}\n\
+         {\"session\":0,\"txn\":2,\"status\":\"committed\",\"ops\":[[\"w\",1,1],[\"r\",0,1],[\"append\",\"l0\",1]],\"start\":9,\"end\":15}\n\
+         {\"session\":0,\"txn\":3,\"status\":\"committed\",\"ops\":[[\"w\",0,1],[\"r\",1,1],[\"rlist\",\"l0\",[]],[\"rlist\",\"l1\",[]],[\"rlist\",\"l1\",[]]],\"start\":8,\"end\":14}\n\
+         {\"session\":1,\"txn\":4,\"status\":\"committed\",\"ops\":[[\"w\",1,1],[\"append\",\"l0\",2],[\"append\",\"l0\",3]],\"start\":9,\"end\":13}\n\
+         {\"session\":1,\"txn\":5,\"status\":\"indeterminate\",\"ops\":[[\"w\",0,1],[\"w\",1,1],[\"append\",\"l1\",1]],\"start\":0}\n",
+    );
+    decided(
+        "{\"session\":1,\"txn\":0,\"status\":\"committed\",\"ops\":[[\"add\",0,1],[\"rset\",0,[1,2]]]}\n\
+         {\"session\":0,\"txn\":1,\"status\":\"committed\",\"ops\":[[\"add\",0,2],[\"add\",0,1]]}\n\
+         {\"session\":2,\"txn\":2,\"status\":\"indeterminate\",\"ops\":[[\"add\",0,2],[\"rset\",0,[1,2]]]}\n\
+         {\"session\":2,\"txn\":3,\"status\":\"committed\",\"ops\":[[\"rset\",0,[2]]]}\n",
+    );
+    decided(
+        "{\"session\":0,\"txn\":0,\"status\":\"indeterminate\",\"ops\":[[\"rset\",0,[2]],[\"add\",0,2]]}\n\
+         {\"session\":0,\"txn\":1,\"status\":\"indeterminate\",\"ops\":[[\"add\",0,1]]}\n\
+         {\"session\":0,\"txn\":2,\"status\":\"committed\",\"ops\":[[\"rset\",0,[2]]]}\n\
+         {\"session\":0,\"txn\":3,\"status\":\"committed\",\"ops\":[[\"add\",0,2],[\"add\",0,2]]}\n\
+         {\"session\":0,\"txn\":4,\"status\":\"indeterminate\",\"ops\":[[\"add\",0,2],[\"add\",0,1]]}\n",
+    );
+}
+
+#[test]
+fn no_case_can_be_left_out_of_the_evidence() {
+    let history = parse(REGISTERS);
+    let found = anomalies(decided(REGISTERS), Level::Causal);
+    let refusal = |anomalies: Vec<Anomaly>| {
+        let result = LevelResult {
+            level: Level::Causal,
+            verdict: Verdict::Violated(anomalies),
+        };
+        let certified = history::certify(&history, &Initial::default(), &result);
+        certified
+            .expect_err("something is missing")
+            .reason()
+            .to_string()
+    };
+    for left_out in 0..found.len() {
+        let mut rest = found.clone();
+        rest.remove(left_out);
+        let why = refusal(rest);
+        assert!(why.starts_with("no anomaly is left if"), "{why}");
+    }
+    // Without the read from it, a transaction of unknown outcome need not have committed, and what it read says nothing.
+    let of_two = found.iter().position(|anomaly| anomaly.assuming.len() > 1);
+    let mut groundless = found.clone();
+    groundless[of_two.expect("a case of two reads")]
+        .assuming
+        .remove(0);
+    let why = refusal(groundless);
+    assert!(why.contains("need not have committed"), "{why}");
+}
+
+/// Forty reads that either of two writers explains, and one that contradicts causality with both: only its writers are
+/// tried.
+#[test]
+fn the_read_that_is_to_blame_is_found_among_many() {
+    let mut lines = String::new();
+    for key in 0..40 {
+        for session in [0, 1] {
+            writeln!(lines, "{{\"session\":{session},\"ops\":[[\"w\",{key},7]]}}")
+                .expect("a string");
+        }
+        writeln!(lines, "{{\"session\":2,\"ops\":[[\"r\",{key},7]]}}").expect("a string");
+    }
+    assert!(
+        decided(&lines)
+            .iter()
+            .all(|result| matches!(result.verdict, Verdict::Holds(_)))
+    );
+    lines.push_str(
+        "{\"session\":3,\"ops\":[[\"w\",\"x\",1]]}\n{\"session\":3,\"ops\":[[\"w\",\"x\",2],[\"w\",\"y\",1]]}\n\
+         {\"session\":4,\"ops\":[[\"w\",\"x\",1]]}\n{\"session\":4,\"ops\":[[\"w\",\"x\",3],[\"w\",\"z\",1]]}\n\
+         {\"session\":5,\"ops\":[[\"r\",\"y\",1]]}\n{\"session\":5,\"ops\":[[\"r\",\"z\",1]]}\n\
+         {\"session\":5,\"ops\":[[\"r\",\"x\",1]]}\n",
+    );
+    let found = anomalies(decided(&lines), Level::Causal);
+    assert_eq!(found.len(), 2);
+    assert!(found.iter().all(|anomaly| anomaly.assuming.len() == 1));
+}
