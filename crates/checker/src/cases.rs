@@ -15,8 +15,9 @@
 
 use crate::Budget;
 use crate::budget::Limit;
-use crate::engine::Engine;
-use crate::observe::{AmbiguousRead, Observed, Taken};
+use crate::engine::{self, Engine};
+use crate::observe::{AmbiguousRead, KnownOrder, Observed, Taken};
+use crate::rule::Rule;
 use history::{Anomaly, CommitOrder, Edge, Level, OpId, Reason, TxnId, Verdict};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::borrow::Cow;
@@ -259,6 +260,30 @@ impl<'h> Observed<'h> {
             chosen.take(known.from);
             chosen.take(known.to);
         }
+        if chosen.taken.count() > self.taken.count() {
+            chosen.read_lists_again();
+        }
         chosen
+    }
+
+    /// Whether lists allow an order with writers that it chooses. Where that takes a transaction of unknown outcome as
+    /// committed, so do they what it appended and saw.
+    pub fn lists_allow(&self, order: &CommitOrder) -> bool {
+        if self.ambiguous.is_empty() || !self.reads_lists() {
+            return true;
+        }
+        let chosen = self.with_writers(&order.reads);
+        if chosen.taken.count() == self.taken.count() {
+            return true;
+        }
+        let mut place = vec![usize::MAX; self.history.txn_count()];
+        for (at, txn) in order.txns.iter().enumerate() {
+            place[txn.index()] = at;
+        }
+        let in_order = |known: &KnownOrder| place[known.from.index()] < place[known.to.index()];
+        let is_there = |(txn, is_taken)| is_taken == (place[txn] != usize::MAX);
+        chosen.taken.iter().enumerate().all(is_there)
+            && chosen.known.iter().all(in_order)
+            && engine::read_anomalies(&chosen, Rule::Causal).is_empty()
     }
 }

@@ -54,6 +54,9 @@ pub struct Engine<'a> {
 /// So many operations are checked at most to make the evidence of a strong level smaller.
 const MINIMIZE_WORK_MAX: u64 = 1 << 22;
 
+const AGAINST_LISTS: &str = "a value that was written more than once is taken to be of a transaction of unknown \
+    outcome, and then lists contradict the order that was found; other writers were not tried";
+
 impl<'a> Engine<'a> {
     pub fn new(observed: &'a Observed<'a>, budget: &'a Budget<'a>) -> Engine<'a> {
         Engine {
@@ -106,6 +109,9 @@ impl<'a> Engine<'a> {
         if !Level::WEAK.contains(&level) {
             let verdict = self.strong_verdict(level)?;
             if let Verdict::Holds(order) = &verdict {
+                if !self.observed.lists_allow(order) {
+                    return Ok(Verdict::Unknown(AGAINST_LISTS.to_string()));
+                }
                 self.held.push((level, order.clone()));
             }
             return Ok(verdict);

@@ -80,8 +80,9 @@ pub fn verdict(
 /// The order that the history suggests, if it proves a stronger level.
 fn by_suggestion(observed: &Observed<'_>, level: Level) -> Option<CommitOrder> {
     let stronger = STRONGER.iter().filter(|stronger| stronger.implies(level));
-    let mut orders = stronger.filter_map(|&stronger| strong::suggested_order(observed, stronger));
-    orders.next().map(|mut order| {
+    let orders = stronger.filter_map(|&stronger| strong::suggested_order(observed, stronger));
+    let mut proofs = orders.filter(|order| observed.lists_allow(order));
+    proofs.next().map(|mut order| {
         order.snapshots.clear();
         order
     })

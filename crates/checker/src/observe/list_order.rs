@@ -39,6 +39,23 @@ pub(super) fn add(observed: &mut Observed<'_>, appends: Option<Appends>) {
     observed.read_anomalies.extend(found.anomalies);
 }
 
+/// Reads the lists again after more transactions were taken: what these appended and read counts now.
+pub fn renew(observed: &mut Observed<'_>) {
+    if !observed.reads_lists() {
+        return;
+    }
+    let appends = Appends::of(observed);
+    take_seen(observed, &appends);
+    let found = Search::new(observed, &observed.taken, &appends).run();
+    let is_other = |known: &KnownOrder| known.after != KnownOrder::LISTED;
+    observed.known.retain(is_other);
+    observed.known.extend(found.known);
+    let before: HashSet<ReadAnomaly> = observed.read_anomalies.iter().cloned().collect();
+    let is_new = |anomaly: &ReadAnomaly| !before.contains(anomaly);
+    let new = found.anomalies.into_iter().filter(is_new);
+    observed.read_anomalies.extend(new);
+}
+
 /// What is known of version orders where reads may be dirty, if these transactions committed, and
 /// what does not fit. Of a key whose lists contradict each other, nothing follows from what they lack.
 pub(super) fn of_dirty_reads(

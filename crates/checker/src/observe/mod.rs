@@ -28,7 +28,7 @@ use crate::budget::Limit;
 use appends::Appends;
 pub use file_order::Placed;
 use history::{
-    AnomalyKind, History, Initial, KeyId, KeyOrder, OpId, Reason, Status, TxnId, ValueCode,
+    AnomalyKind, History, Initial, KeyId, KeyOrder, OpId, OpKind, Reason, Status, TxnId, ValueCode,
 };
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -62,7 +62,7 @@ impl Link {
 }
 
 /// An anomaly of single reads, with the operations that show it.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct ReadAnomaly {
     pub kind: AnomalyKind,
     pub txn: TxnId,
@@ -227,6 +227,16 @@ impl<'h> Observed<'h> {
                 next = work.pop();
             }
         }
+    }
+
+    /// Lists show more, or lack more, after more transactions were taken.
+    pub fn read_lists_again(&mut self) {
+        list_order::renew(self);
+    }
+
+    /// Whether lists are read.
+    pub fn reads_lists(&self) -> bool {
+        self.history.ops().kinds.contains(&OpKind::ReadList)
     }
 
     /// The same history and interpretation with other links.

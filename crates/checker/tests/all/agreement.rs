@@ -155,6 +155,22 @@ fn spoilt_lists_agree_with_the_definition() {
     );
 }
 
+/// A register's value written again makes a transaction of unknown outcome count, and with it what it appended.
+#[test]
+fn lists_beside_values_written_again_agree_with_the_definition() {
+    agree(
+        &Shape {
+            lists: true,
+            mixed: true,
+            duplicates: 60,
+            indeterminate: 35,
+            txns: 5,
+            ..Shape::default()
+        },
+        60_000..66_000,
+    );
+}
+
 #[test]
 fn patterns_agree_with_their_definitions() {
     let shape = Shape {

@@ -123,3 +123,65 @@ fn the_read_that_is_to_blame_is_found_among_many() {
     assert_eq!(found.len(), 2);
     assert!(found.iter().all(|anomaly| anomaly.assuming.len() == 1));
 }
+
+/// Levels that do not hold, although each read by itself has a writer: whoever counts brings along what it appended, and
+/// nobody saw that, or what its own lists showed.
+fn none_holds(lines: &str, levels: &[Level]) {
+    let history = parse(lines);
+    for checked in check(&history, levels, &Options::default()) {
+        let result = checked.result;
+        assert!(
+            !matches!(result.verdict, Verdict::Holds(_)),
+            "{}",
+            result.level
+        );
+        if matches!(result.verdict, Verdict::Violated(_)) {
+            let certified = history::certify(&history, &Initial::default(), &result);
+            certified.unwrap_or_else(|refusal| panic!("{}: {}", result.level, refusal.reason()));
+        }
+    }
+}
+
+#[test]
+fn whoever_counts_brings_along_what_it_appended() {
+    let sessions = [
+        Level::ReadYourWrites,
+        Level::MonotonicReads,
+        Level::MonotonicWrites,
+        Level::WritesFollowReads,
+    ];
+    none_holds(
+        "{\"session\":0,\"txn\":0,\"status\":\"committed\",\"ops\":[[\"r\",0,1],[\"append\",\"l\",1],[\"rlist\",\"l\",[1]]]}\n\
+         {\"session\":0,\"txn\":1,\"status\":\"committed\",\"ops\":[[\"w\",0,1]]}\n\
+         {\"session\":2,\"txn\":2,\"status\":\"indeterminate\",\"ops\":[[\"w\",0,1],[\"append\",\"l\",3]]}\n",
+        &sessions,
+    );
+    none_holds(
+        "{\"session\":0,\"txn\":0,\"status\":\"indeterminate\",\"ops\":[[\"w\",0,4],[\"append\",\"l1\",2]]}\n\
+         {\"session\":1,\"txn\":1,\"status\":\"committed\",\"ops\":[[\"append\",\"l1\",3]]}\n\
+         {\"session\":0,\"txn\":2,\"status\":\"committed\",\"ops\":[[\"r\",0,4],[\"append\",\"l1\",1]]}\n\
+         {\"session\":0,\"txn\":3,\"status\":\"committed\",\"ops\":[[\"rlist\",\"l1\",[1]]]}\n\
+         {\"session\":1,\"txn\":4,\"status\":\"committed\",\"ops\":[[\"w\",0,4]]}\n",
+        &[
+            Level::ReadCommitted,
+            Level::Causal,
+            Level::StrongSessionSerializable,
+        ],
+    );
+}
+
+#[test]
+fn whoever_counts_brings_along_what_its_lists_showed() {
+    none_holds(
+        "{\"session\":1,\"txn\":1,\"status\":\"indeterminate\",\"ops\":[[\"rlist\",\"l\",[5]],[\"w\",0,2]]}\n\
+         {\"session\":1,\"txn\":2,\"status\":\"indeterminate\",\"ops\":[[\"r\",0,2],[\"w\",0,2]]}\n\
+         {\"session\":1,\"txn\":3,\"status\":\"committed\",\"ops\":[[\"r\",0,2]]}\n\
+         {\"session\":1,\"txn\":4,\"status\":\"committed\",\"ops\":[[\"w\",0,1],[\"append\",\"l\",4]]}\n\
+         {\"session\":1,\"txn\":5,\"status\":\"committed\",\"ops\":[[\"r\",0,1],[\"append\",\"l\",5]]}\n",
+        &[
+            Level::NonMonotonicSnapshotIsolation,
+            Level::SnapshotIsolation,
+            Level::Serializable,
+        ],
+    );
+}

@@ -107,6 +107,19 @@ fn registers_agree_with_the_definition() {
 }
 
 #[test]
+fn lists_beside_values_written_again_agree_with_the_definition() {
+    let shape = Shape {
+        lists: true,
+        mixed: true,
+        duplicates: 60,
+        indeterminate: 35,
+        txns: 5,
+        ..Shape::default()
+    };
+    agree(&shape, seeds(700_000, 4000));
+}
+
+#[test]
 fn blind_writes_on_one_key_agree_with_the_definition() {
     agree(
         &Shape {

@@ -86,10 +86,16 @@ impl Facts<'_> {
     /// Whether a list shows whose element this is: one append of it did not abort. Those that did
     /// do not count, since clients try again with the same element.
     pub(super) fn has_one_append(&self, key: KeyId, element: ValueCode) -> bool {
+        self.one_append(key, element).is_some()
+    }
+
+    /// The transaction whose element this is, if a list shows that.
+    fn one_append(&self, key: KeyId, element: ValueCode) -> Option<TxnId> {
         let writes = self.writes(key, element).iter();
         let mut alive = writes.filter(|write| self.history.status(write.0) != Status::Aborted);
-        let is_append = |write: &(TxnId, OpId)| self.history.op(write.1).kind == OpKind::Append;
-        alive.next().is_some_and(is_append) && alive.next().is_none()
+        let &(txn, op) = alive.next()?;
+        let is_append = self.history.op(op).kind == OpKind::Append;
+        (is_append && alive.next().is_none()).then_some(txn)
     }
 
     /// Whether every interpretation in which all reads are possible takes the transaction.
@@ -103,7 +109,7 @@ impl Facts<'_> {
     }
 
     /// Whom every interpretation takes that takes these, and has no impossible read: those that they read from, where
-    /// nobody else can have served the read, and whom those read from in turn.
+    /// nobody else can have served the read, all whose elements their lists show, and whom those read from in turn.
     pub(super) fn taken_with(&self, txns: impl Iterator<Item = TxnId>) -> HashSet<TxnId> {
         let mut taken = HashSet::new();
         let mut open: Vec<TxnId> = txns.collect();
@@ -111,13 +117,18 @@ impl Facts<'_> {
             if txn.index() >= self.history.txn_count() || !taken.insert(txn) {
                 continue;
             }
-            for (id, _) in self.history.txn_ops(txn) {
+            for (id, op) in self.history.txn_ops(txn) {
+                let mut writers = Vec::new();
                 if let Some(Seen::External(version)) = seen(self.history, txn, id)
                     && let [writer] = self.possible_writers(txn, id, version)[..]
-                    && !self.is_taken(writer)
                 {
-                    open.push(writer);
+                    writers.push(writer);
                 }
+                if op.kind == OpKind::ReadList && op.value != ValueCode::UNKNOWN {
+                    let list = self.history.list(op.value).iter();
+                    writers.extend(list.filter_map(|&element| self.one_append(op.key, element)));
+                }
+                open.extend(writers.into_iter().filter(|&writer| !self.is_taken(writer)));
             }
         }
         taken

@@ -19,6 +19,8 @@ pub struct Shape {
     /// How often a read returns anything at all, written or not, or a list that is spoilt.
     pub wild: u64,
     pub lists: bool,
+    /// Whether the first key is a register, although the others are lists.
+    pub mixed: bool,
     /// Whether transactions have times.
     pub timed: bool,
     /// How often an operation has a version number, mostly a right one.
@@ -38,9 +40,16 @@ impl Default for Shape {
             read_modify_write: 0,
             wild: 0,
             lists: false,
+            mixed: false,
             timed: false,
             recorded: 0,
         }
+    }
+}
+
+impl Shape {
+    fn is_list(&self, key: u64) -> bool {
+        self.lists && !(self.mixed && key == 0)
     }
 }
 
@@ -81,7 +90,8 @@ pub fn random_history(shape: &Shape, seed: u64) -> History {
         for &(is_write, key) in &plan.ops {
             let known = &mut written[key as usize];
             let mut value = known.len() as u64 + 1;
-            if is_write && !known.is_empty() && random.chance(shape.duplicates) {
+            let may_repeat = !(shape.mixed && shape.is_list(key));
+            if is_write && may_repeat && !known.is_empty() && random.chance(shape.duplicates) {
                 value = known[random.below(known.len() as u64) as usize];
             }
             if is_write {
@@ -145,7 +155,7 @@ fn build(
             if is_write {
                 let value = values[label][at];
                 own.push((key, value));
-                let kind = if shape.lists {
+                let kind = if shape.is_list(key) {
                     OpKind::Append
                 } else {
                     OpKind::Write
@@ -158,7 +168,7 @@ fn build(
                 continue;
             }
             let mine: Vec<u64> = own.iter().filter(|o| o.0 == key).map(|o| o.1).collect();
-            let op = if shape.lists {
+            let op = if shape.is_list(key) {
                 let order = &orders[key as usize];
                 let mut list = order[..random.below(order.len() as u64 + 1) as usize].to_vec();
                 if let Some(at) = list.iter().position(|element| mine.contains(element)) {
