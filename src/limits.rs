@@ -38,6 +38,12 @@ impl Limits {
         (used > memory_bytes).then(|| memory_text(used, "in use", memory_bytes))
     }
 
+    /// How long a level may take that others wait for, so that time is left for them.
+    pub fn patience(&self) -> Duration {
+        let patience = checker::Options::default().patience;
+        self.timeout.map_or(patience, |timeout| timeout / 4)
+    }
+
     /// Why an input of this size will not fit, if it will not. `sample` is its beginning: a
     /// history takes about 16 bytes an operation while it is checked, and a text format has an
     /// operation a line or, in JSON and EDN, one for every ten bytes at the densest.

@@ -59,7 +59,7 @@ pub fn check(history: &History, level: Level) -> Outcome {
 pub fn check_with(history: &History, level: Level, options: &Options<'_>) -> Outcome {
     let verdict = ask(history, &[level], options).remove(0).1;
     let still = match verdict {
-        Verdict::Violated(_) => still_held(history, &[level], WEAKER, options),
+        Verdict::Violated(_) => still_held(history, &[level], &[], WEAKER, options),
         _ => Vec::new(),
     };
     let telling = Telling {
@@ -90,7 +90,7 @@ pub fn check_with(history: &History, level: Level, options: &Options<'_>) -> Out
 /// ```
 pub fn strongest(history: &History) -> Vec<Level> {
     let asked: Vec<Level> = levels_worth_asking(history).collect();
-    held(ask(history, &asked, &Options::default()))
+    held(ask(history, &asked, &Options::default()), &[])
 }
 
 /// All levels; without times, those of real time say no more than those of sessions.
@@ -100,14 +100,18 @@ pub(crate) fn levels_worth_asking(history: &History) -> impl Iterator<Item = Lev
     Level::all().filter(move |level| has_times || !of_real_time.contains(level))
 }
 
-/// The strongest levels that hold though others are violated, as far as can be told in this time.
+/// The strongest levels that hold though others are violated, as far as can be told in this time; some are known to.
 pub(crate) fn still_held(
     history: &History,
     violated: &[Level],
+    known: &[Level],
     time: Duration,
     options: &Options<'_>,
 ) -> Vec<Level> {
-    let possible = |level: &Level| !violated.iter().any(|&other| level.implies(other));
+    let possible = |level: &Level| {
+        let is_violated = violated.iter().any(|&other| level.implies(other));
+        !is_violated && !known.iter().any(|&held| held.implies(*level))
+    };
     let weaker = levels_worth_asking(history).filter(possible);
     // Those that never take long come first, so that a large history has an answer, too.
     let is_quick = |level: &Level| Level::WEAK.contains(level);
@@ -131,7 +135,7 @@ pub(crate) fn still_held(
     if !slow.is_empty() && probe().is_none() {
         answers.extend(ask(history, &slow, &options));
     }
-    held(answers)
+    held(answers, known)
 }
 
 fn ask(history: &History, levels: &[Level], options: &Options<'_>) -> Vec<(Level, Verdict)> {
@@ -141,11 +145,13 @@ fn ask(history: &History, levels: &[Level], options: &Options<'_>) -> Vec<(Level
         .collect()
 }
 
-fn held(answers: Vec<(Level, Verdict)>) -> Vec<Level> {
+/// The strongest of the levels that hold by these answers, or are known to.
+fn held(answers: Vec<(Level, Verdict)>, known: &[Level]) -> Vec<Level> {
     let held = answers
         .into_iter()
         .filter(|(_, verdict)| matches!(verdict, Verdict::Holds(_)));
-    Level::strongest(&held.map(|(level, _)| level).collect::<Vec<_>>())
+    let all = held.map(|(level, _)| level).chain(known.iter().copied());
+    Level::strongest(&all.collect::<Vec<_>>())
 }
 
 /// The answer about one level. It shows itself ([`Display`](fmt::Display)) in words: what is violated, by which

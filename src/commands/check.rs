@@ -142,6 +142,7 @@ fn check_file(
             counts: &|counts| progress.counts(counts),
         },
         answered: &remember,
+        patience: limits.patience(),
         ..Options::default()
     };
     let keys = assumed_of_keys(args.keys, &loaded.history, &options);
@@ -324,7 +325,10 @@ fn still_held(report: &Report<'_>, options: &Options<'_>) -> Vec<Level> {
                 _ => STILL,
             };
             let time = time.max(least);
-            outcome::still_held(&loaded.history, &violated, time, options)
+            let held = report.answers.iter().map(|answer| &answer.result);
+            let held = held.filter(|result| matches!(result.verdict, Verdict::Holds(_)));
+            let held: Vec<Level> = held.map(|result| result.level).collect();
+            outcome::still_held(&loaded.history, &violated, &held, time, options)
         }
         _ => Vec::new(),
     }

@@ -16,6 +16,7 @@
 use crate::Budget;
 use crate::budget::Limit;
 use crate::engine::{self, Engine};
+use crate::explain;
 use crate::observe::{AmbiguousRead, KnownOrder, Observed, Taken};
 use crate::rule::Rule;
 use history::{Anomaly, CommitOrder, Edge, Level, OpId, Reason, TxnId, Verdict};
@@ -149,6 +150,8 @@ impl<'a> Cases<'a> {
                 return Ok(self.unknown());
             };
             anomalies.extend(found.into_iter().take(1).map(|mut anomaly| {
+                anomaly.explanation =
+                    explain::assuming(self.observed.history, case, &anomaly.explanation);
                 anomaly.assuming = case.clone();
                 anomaly
             }));

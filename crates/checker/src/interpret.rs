@@ -132,7 +132,8 @@ fn violated_by_reads(observed: &Observed<'_>, budget: &Budget<'_>) -> Option<Ver
         let chosen = observed.with_writers(&choice);
         let found = engine::read_anomalies(&chosen, Rule::Causal);
         let mut anomaly = found.into_iter().next()?;
-        anomaly.explanation = explain::explain(&chosen, &anomaly);
+        let explanation = explain::explain(&chosen, &anomaly);
+        anomaly.explanation = explain::assuming(observed.history, &choice, &explanation);
         anomaly.assuming = choice;
         anomalies.push(anomaly);
     }

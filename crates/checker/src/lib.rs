@@ -57,8 +57,9 @@ pub use stage::Stage;
 pub use strong::{SatSolver, Strategy};
 
 use history::{Anomaly, AnomalyKind, History, Initial, KeyOrder, Level, LevelResult, Verdict};
+use std::sync::Mutex;
 use std::sync::atomic::AtomicU32;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// How to check.
 #[derive(Clone)]
@@ -73,7 +74,12 @@ pub struct Options<'a> {
     pub answered: &'a (dyn Fn(&Checked) + Sync + 'a),
     /// Which shortcuts the strong levels take.
     pub strategy: Strategy,
+    /// After so long a strong level makes way for the weak ones, and is asked again behind them.
+    pub patience: Duration,
 }
+
+/// Longer than nearly every strong level takes that holds, and answers the weak ones with it.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 impl Default for Options<'_> {
     fn default() -> Self {
@@ -83,6 +89,7 @@ impl Default for Options<'_> {
             budget: Budget::default(),
             answered: &|_| {},
             strategy: Strategy::default(),
+            patience: PATIENCE,
         }
     }
 }
@@ -118,7 +125,13 @@ fn check_registers(history: &History, levels: &[Level], options: &Options<'_>) -
     if let Some(reason) = &observed.undecidable {
         return all_unknown(levels, reason, started);
     }
-    let mut engine = engine::Engine::new(&observed, &options.budget)
+    let hurry = Hurry::default();
+    let probe = || (options.budget.probe)().or_else(|| hurry.is_over());
+    let budget = Budget {
+        probe: &probe,
+        ..options.budget
+    };
+    let mut engine = engine::Engine::new(&observed, &budget)
         .by(options.strategy)
         .minimizing(&options.initial, options.keys);
     let mut asked: Vec<(usize, Level)> = levels.iter().copied().enumerate().collect();
@@ -130,8 +143,16 @@ fn check_registers(history: &History, levels: &[Level], options: &Options<'_>) -
     let mut failed: Vec<Level> = Vec::new();
     while let Some((place, level)) = asked.pop() {
         (options.budget.progress)(level.name());
-        let verdict = interpret::verdict(&observed, &mut engine, level, &options.budget)
-            .unwrap_or_else(|limit| Verdict::Unknown(limit.0));
+        let is_weak = |(_, level): &(usize, Level)| Level::WEAK.contains(level);
+        let makes_way = !is_weak(&(place, level)) && asked.iter().any(is_weak);
+        hurry.until(makes_way.then(|| Instant::now() + options.patience));
+        let verdict = interpret::verdict(&observed, &mut engine, level, &budget);
+        if verdict.is_err() && hurry.is_over().is_some() && (options.budget.probe)().is_none() {
+            asked.push((place, level));
+            asked.sort_by_key(|&(_, level)| (Level::WEAK.contains(&level), level));
+            continue;
+        }
+        let verdict = verdict.unwrap_or_else(|limit| Verdict::Unknown(limit.0));
         let verdict = match &observed.unprovable {
             Some(reason) => without_proof(&observed, verdict, reason),
             None => verdict,
@@ -156,6 +177,23 @@ fn check_registers(history: &History, levels: &[Level], options: &Options<'_>) -
     }
     checked.sort_by_key(|&(place, _)| place);
     checked.into_iter().map(|(_, checked)| checked).collect()
+}
+
+/// When a level that others wait for has to make way.
+#[derive(Default)]
+struct Hurry(Mutex<Option<Instant>>);
+
+impl Hurry {
+    fn until(&self, end: Option<Instant>) {
+        if let Ok(mut known) = self.0.lock() {
+            *known = end;
+        }
+    }
+
+    fn is_over(&self) -> Option<String> {
+        let end = self.0.lock().ok().and_then(|end| *end)?;
+        (Instant::now() >= end).then(|| "others wait".to_string())
+    }
 }
 
 /// What is left of a verdict where lists do not show the order of versions, since elements are appended twice: no order

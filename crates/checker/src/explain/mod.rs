@@ -10,9 +10,28 @@ pub use elements::{of_elements, of_elements_if_any};
 
 use crate::observe::{Link, Observed};
 use history::{
-    Anomaly, AnomalyKind, Edge, EdgeKind, KeyOrder, Op, OpId, OpKind, Reason, TxnId, Value,
-    ValueCode,
+    Anomaly, AnomalyKind, Edge, EdgeKind, History, KeyOrder, Op, OpId, OpKind, Reason, TxnId,
+    Value, ValueCode,
 };
+
+/// An explanation that rests on who wrote what was read.
+pub fn assuming(history: &History, writers: &[(OpId, TxnId)], explanation: &str) -> String {
+    let words = |&(read, writer): &(OpId, TxnId)| {
+        let holds = |txn: &TxnId| history.op_range(*txn).contains(&read.index());
+        let reader = history
+            .txn_ids()
+            .find(holds)
+            .map(|txn| history.txn_name(txn));
+        let reader = reader.unwrap_or_default();
+        format!(
+            "{} of {reader} is from {}",
+            history.op_text(read),
+            history.txn_name(writer)
+        )
+    };
+    let words: Vec<String> = writers.iter().map(words).collect();
+    format!("Suppose that {}. {explanation}", words.join(", and "))
+}
 
 /// The explanation of an anomaly.
 pub fn explain(observed: &Observed<'_>, anomaly: &Anomaly) -> String {

@@ -19,6 +19,7 @@ mod list_join;
 mod list_order;
 mod lists;
 mod local;
+mod nil;
 mod settle;
 mod table_join;
 mod taken;
@@ -155,7 +156,7 @@ pub fn observe<'h>(
     budget: &Budget,
 ) -> Result<Observed<'h>, Limit> {
     let mut observed = unjoined(history, keys);
-    observed.undecidable = lists::undecidable(history);
+    observed.undecidable = lists::undecidable(history).or_else(|| nil::undecidable(history));
     if observed.undecidable.is_some() {
         return Ok(observed);
     }

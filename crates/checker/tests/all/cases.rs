@@ -185,3 +185,50 @@ fn whoever_counts_brings_along_what_its_lists_showed() {
         ],
     );
 }
+
+#[test]
+fn an_anomaly_says_what_it_assumes() {
+    let found = anomalies(
+        decided(
+            "{\"session\":0,\"txn\":0,\"ops\":[[\"r\",\"x\",1],[\"r\",\"y\",0]]}\n\
+             {\"session\":0,\"txn\":1,\"ops\":[[\"w\",\"x\",1]]}\n\
+             {\"session\":1,\"txn\":2,\"ops\":[[\"w\",\"x\",1],[\"w\",\"y\",1]]}\n",
+        ),
+        Level::ReadAtomic,
+    );
+    let begins = |start: &str| {
+        found
+            .iter()
+            .any(|found| found.explanation.starts_with(start))
+    };
+    assert!(
+        begins("Suppose that r(x, 1) of s0t0 is from s0t1. "),
+        "{found:?}"
+    );
+    assert!(
+        begins("Suppose that r(x, 1) of s0t0 is from s1t2. "),
+        "{found:?}"
+    );
+}
+
+#[test]
+fn a_read_of_nil_where_nil_was_written_leaves_every_level_unknown() {
+    let unknown = |lines: &str| {
+        let levels: Vec<Level> = Level::all().collect();
+        let checked = check(&parse(lines), &levels, &Options::default());
+        let is_unknown = |verdict: &Verdict| matches!(verdict, Verdict::Unknown(why) if why.contains("nil is written to x"));
+        let unknown = checked
+            .iter()
+            .filter(|checked| is_unknown(&checked.result.verdict));
+        (unknown.count(), levels.len())
+    };
+    let (count, all) = unknown(
+        "{\"session\":0,\"ops\":[[\"w\",\"x\",1]]}\n{\"session\":0,\"ops\":[[\"w\",\"x\",null]]}\n\
+         {\"session\":0,\"ops\":[[\"r\",\"x\",null]]}\n",
+    );
+    assert_eq!(count, all);
+    let own = "{\"session\":0,\"ops\":[[\"w\",\"x\",null],[\"r\",\"x\",null]]}\n";
+    assert_eq!(unknown(own).0, 0);
+    let elsewhere = "{\"session\":0,\"ops\":[[\"w\",\"x\",null]]}\n{\"session\":0,\"ops\":[[\"r\",\"y\",null]]}\n";
+    assert_eq!(unknown(elsewhere).0, 0);
+}

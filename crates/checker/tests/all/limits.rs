@@ -108,3 +108,27 @@ fn a_limit_names_the_stage_and_how_far_it_was() {
         assert_eq!(name, Some(last), "{ends_in}: {:?}", answer.stages);
     }
 }
+
+/// A strong level that takes long makes way for the weak ones, and is decided behind them.
+#[test]
+fn weak_levels_do_not_wait_for_a_search() {
+    let told = Mutex::new(Vec::new());
+    let remember = |answer: &Checked| {
+        let mut told = told.lock().expect("one thread");
+        told.push(answer.result.level);
+    };
+    let options = Options {
+        answered: &remember,
+        patience: std::time::Duration::ZERO,
+        ..Options::default()
+    };
+    let levels = [Level::Serializable, Level::ReadCommitted, Level::Causal];
+    let answers = check(&formulas::unsatisfiable(), &levels, &options);
+    let is_violated: Vec<bool> = answers
+        .iter()
+        .map(|answer| matches!(answer.result.verdict, Verdict::Violated(_)))
+        .collect();
+    assert_eq!(is_violated, [true, false, false]);
+    let told = told.into_inner().expect("one thread");
+    assert_eq!(told.last(), Some(&Level::Serializable));
+}
