@@ -221,6 +221,11 @@ impl<'a> Engine<'a> {
         if let Some(anomalies) = by_weak? {
             return Ok(Verdict::Violated(anomalies));
         }
+        if self.strategy.guess
+            && let Some(anomalies) = self.violated_by_lost_update(level)?
+        {
+            return Ok(Verdict::Violated(anomalies));
+        }
         if let Some(order) = self.by_snapshots(level, guessed.as_ref())? {
             return Ok(Verdict::Holds(order));
         }
@@ -256,11 +261,33 @@ impl<'a> Engine<'a> {
         let found = self.found_nearby(level, level, first)?;
         Ok(found.map(|found| {
             self.stages.extend(stage::of_effort(&first.effort));
-            self.stages.push(Stage {
-                name: "nearby",
-                seconds: started.elapsed().as_secs_f64(),
-                counts: vec![("transactions", found.txn_count as u64)],
-            });
+            self.stages.push(found.stage(started));
+            found.anomalies
+        }))
+    }
+
+    /// The anomalies of two transactions that read the same version and both overwrote it, and what they read, if
+    /// there are such: they are found in one pass, before any order.
+    fn violated_by_lost_update(&mut self, level: Level) -> Result<Option<Vec<Anomaly>>, Limit> {
+        let started = Instant::now();
+        let is_asked = level.implies(Level::NonMonotonicSnapshotIsolation) && !self.is_part;
+        let Some((initial, keys)) = self.minimizing.filter(|_| is_asked) else {
+            return Ok(None);
+        };
+        let Some(lost) = self.lost_update() else {
+            return Ok(None);
+        };
+        let asked = Asked {
+            level,
+            shape: Shape::of(level).expect("a strong level has a shape"),
+            strategy: self.strategy,
+            initial,
+            keys,
+        };
+        let txns = lost.transactions.into_iter().collect();
+        let found = nearby::violated_among(self.observed, asked, &txns, self.budget)?;
+        Ok(found.map(|found| {
+            self.stages.push(found.stage(started));
             found.anomalies
         }))
     }

@@ -18,12 +18,14 @@ use crate::engine::Engine;
 use crate::explain;
 use crate::observe::{Link, Observed, observe};
 use crate::part::{Part, Selection};
+use crate::stage::Stage;
 use crate::strong::conflicts::Conflict;
 use crate::strong::shape::Shape;
 use crate::strong::{FirstGuess, Strategy};
 use history::{Anomaly, Initial, KeyId, KeyOrder, Level, OpId, TxnId, Verdict};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::AtomicU32;
+use std::time::Instant;
 
 /// So many events before and behind each place.
 const REACH: [usize; 4] = [32, 256, 1024, 4096];
@@ -47,6 +49,17 @@ pub struct Found {
     pub anomalies: Vec<Anomaly>,
     /// How many transactions the part has.
     pub txn_count: usize,
+}
+
+impl Found {
+    /// The stage that found it.
+    pub fn stage(&self, started: Instant) -> Stage {
+        Stage {
+            name: "nearby",
+            seconds: started.elapsed().as_secs_f64(),
+            counts: vec![("transactions", self.txn_count as u64)],
+        }
+    }
 }
 
 /// The anomalies of a part round what is wrong with a guess, if some part violates the level.
@@ -84,19 +97,46 @@ fn within(
         let Some(part) = Part::take_closed(observed.history, &selection) else {
             break;
         };
-        if let Some(anomalies) = anomalies(&part, asked, budget) {
-            let in_whole = |anomaly: &Anomaly| {
-                let mut anomaly = part.whole_anomaly(anomaly);
-                anomaly.explanation = explain::explain(observed, &anomaly);
-                anomaly
-            };
-            return Ok(Some(Found {
-                anomalies: anomalies.iter().map(in_whole).collect(),
-                txn_count: part.history.txn_count(),
-            }));
+        if let Some(found) = found(observed, &part, asked, budget) {
+            return Ok(Some(found));
         }
     }
     Ok(None)
+}
+
+/// The anomalies of these transactions and what they read, if that violates the level.
+pub fn violated_among(
+    observed: &Observed<'_>,
+    asked: Asked<'_>,
+    txns: &BTreeSet<TxnId>,
+    budget: &Budget<'_>,
+) -> Result<Option<Found>, Limit> {
+    budget.check("nearby")?;
+    let is_plain = observed.ambiguous.is_empty() && observed.known.is_empty();
+    let selection = selected(observed, txns, usize::MAX).filter(|_| is_plain);
+    let part = selection.and_then(|selection| Part::take_closed(observed.history, &selection));
+    Ok(part.and_then(|part| found(observed, &part, asked, budget)))
+}
+
+/// What violates the level in a part, as anomalies of the whole.
+fn found(
+    observed: &Observed<'_>,
+    part: &Part,
+    asked: Asked<'_>,
+    budget: &Budget<'_>,
+) -> Option<Found> {
+    let in_whole = |anomaly: &Anomaly| {
+        let mut anomaly = part.whole_anomaly(anomaly);
+        anomaly.explanation = explain::explain(observed, &anomaly);
+        anomaly
+    };
+    Some(Found {
+        anomalies: anomalies(part, asked, budget)?
+            .iter()
+            .map(in_whole)
+            .collect(),
+        txn_count: part.history.txn_count(),
+    })
 }
 
 /// What violates the level in a part, if anything does that is found soon.

@@ -24,6 +24,7 @@ pub fn of_effort(effort: &Effort) -> Vec<Stage> {
     }];
     let later = [
         ("resolve", effort.resolve_seconds),
+        ("likely", effort.likely_seconds),
         ("saturate", effort.saturate_seconds),
         ("prune", effort.prune_seconds),
         ("repair", effort.repair_seconds),
@@ -32,6 +33,7 @@ pub fn of_effort(effort: &Effort) -> Vec<Stage> {
     for (name, seconds) in later.into_iter().filter(|&(_, seconds)| seconds > 0.0) {
         let counts = match name {
             "resolve" => Vec::new(),
+            "likely" => vec![("decided orders", count(effort.likely))],
             "saturate" => vec![
                 ("implied orders", count(effort.implied)),
                 ("decided orders", count(effort.decided)),

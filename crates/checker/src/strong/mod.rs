@@ -15,11 +15,12 @@
 //!    order that comes out, and go on with what is wrong with it (`search`);
 //! 4. if no choice is left, the cycles found are the evidence (`refutation`, `evidence`).
 //!
-//! Three things come before that, where they pay, and only to find an order: a level without session
+//! Four things come before that, where they pay, and only to find an order: a level without session
 //! order is first tried with it; where reads have several possible writers, those are ruled out that
-//! what happens before what leaves no room for (`resolve`); and where the best guess is far off, the
-//! orders that follow are added until none is new, and the events run again by how far the run had
-//! come at each (`saturated`, `ranked`); where that leaves much wrong, what is likely is decided step
+//! what happens before what leaves no room for (`resolve`); where the best guess is far off, pairs of
+//! versions are decided, the likeliest first, which mostly ends it (`likely`, `likeliest`, `pairs`, `kept`);
+//! and where that does not, the orders that follow are added until none is new, and the events run again by
+//! how far the run had come at each (`saturated`, `ranked`); where that leaves much wrong, what is likely is decided step
 //! by step, with all that follows (`confident`, `dense`). If no order comes of it, the history is decided without them,
 //! so that all evidence is made of what was observed.
 //!
@@ -42,7 +43,11 @@ mod greedy;
 mod guess;
 mod guesses;
 mod hints;
+mod kept;
 mod known;
+mod likeliest;
+mod likely;
+mod pairs;
 mod parallel;
 mod ranked;
 mod reach;
@@ -67,7 +72,7 @@ use crate::budget::Limit;
 use crate::observe::Observed;
 use conflicts::{Conflict, NO_WRITER};
 use greedy::Repair;
-use history::{Anomaly, CommitOrder, EdgeKind, Level, OpId, Status, TxnId};
+use history::{Anomaly, CommitOrder, EdgeKind, Level, OpId, TxnId};
 use known::Known;
 use refutation::Refutation;
 use search::Search;
@@ -104,6 +109,9 @@ pub struct Effort {
     pub guess_seconds: f64,
     /// Ruling out possible writers of reads.
     pub resolve_seconds: f64,
+    /// Deciding the likeliest orders of versions, and how many there were.
+    pub likely_seconds: f64,
+    pub likely: usize,
     /// Adding the orders that follow from others, and how many there were.
     pub saturate_seconds: f64,
     pub implied: usize,
@@ -363,7 +371,14 @@ fn decide_as_observed(
             }
         };
     effort.guess_seconds = guess_seconds + started.elapsed().as_secs_f64();
-    let optional = optional_events(observed, shape);
+    let optional = settled::optional_events(observed, shape);
+    let may_guess = strategy.guess && strategy.repair && optional.is_empty();
+    if may_guess && likely::is_worth_it(&known, effort.conflicts) {
+        let decided = likely::decide(&known, &mut events, strategy, budget, effort)?;
+        if let Some(decision) = decided {
+            return Ok(decision);
+        }
+    }
     if strategy.prune && optional.is_empty() && is_worth_saturating(observed, effort.conflicts) {
         let saturating = Instant::now();
         let known_twice = Known::new(observed, shape, known.timeline.clone());
@@ -385,9 +400,12 @@ fn decide_as_observed(
     search(&known, events, strategy, budget, effort)
 }
 
+/// With more conflicts than one in so many transactions, a guess is far off.
+const FAR_OFF: usize = 8;
+
 /// Whether so much is open that finding out first what follows costs less.
 fn is_worth_saturating(observed: &Observed<'_>, conflicts: usize) -> bool {
-    conflicts + observed.ambiguous.len() > observed.history.txn_count() / 8
+    conflicts + observed.ambiguous.len() > observed.history.txn_count() / FAR_OFF
 }
 
 /// Goes on from an order that agrees with everything known: prunes, repairs, solves.
@@ -511,30 +529,6 @@ pub fn prove_placed(
         &walk.writers,
         counts,
     ))
-}
-
-/// The events of indeterminate transactions that may have served an ambiguous read.
-fn optional_events(observed: &Observed<'_>, shape: Shape) -> Vec<u32> {
-    let mut is_optional = vec![false; observed.history.txn_count()];
-    if !observed.statuses.contains(&Status::Indeterminate) {
-        return Vec::new();
-    }
-    let writers = observed.ambiguous.iter().flat_map(|read| &*read.writers);
-    let is_open = |txn: &TxnId| !observed.taken[txn.index()];
-    let mut work: Vec<TxnId> = writers.copied().filter(is_open).collect();
-    while let Some(txn) = work.pop() {
-        if observed.taken[txn.index()] || is_optional[txn.index()] {
-            continue;
-        }
-        is_optional[txn.index()] = true;
-        work.extend(observed.reads(txn).map(|(_, _, writer)| writer));
-    }
-    let optional = (0..is_optional.len() as u32).filter(|&txn| is_optional[txn as usize]);
-    let mut events: Vec<u32> = optional
-        .flat_map(|txn| [shape.start(txn), shape.commit(txn)])
-        .collect();
-    events.dedup();
-    events
 }
 
 /// The order of events as evidence.

@@ -1,8 +1,9 @@
 //! Who counts and who may have served a read, where nothing was chosen.
 
 use super::conflicts::Chosen;
+use super::shape::Shape;
 use crate::observe::{AmbiguousRead, Link, Observed};
-use history::{OpId, OpKind, TxnId};
+use history::{OpId, OpKind, Status, TxnId};
 
 /// No choice made: transactions count as observed, any possible writer will do.
 pub struct Settled<'a> {
@@ -35,4 +36,28 @@ impl Settled<'_> {
         let same = |op: OpId| ops.values[op.index()] == ops.values[read.op.index()];
         write.is_some_and(same)
     }
+}
+
+/// The events of indeterminate transactions that may have served an ambiguous read.
+pub fn optional_events(observed: &Observed<'_>, shape: Shape) -> Vec<u32> {
+    let mut is_optional = vec![false; observed.history.txn_count()];
+    if !observed.statuses.contains(&Status::Indeterminate) {
+        return Vec::new();
+    }
+    let writers = observed.ambiguous.iter().flat_map(|read| &*read.writers);
+    let is_open = |txn: &TxnId| !observed.taken[txn.index()];
+    let mut work: Vec<TxnId> = writers.copied().filter(is_open).collect();
+    while let Some(txn) = work.pop() {
+        if observed.taken[txn.index()] || is_optional[txn.index()] {
+            continue;
+        }
+        is_optional[txn.index()] = true;
+        work.extend(observed.reads(txn).map(|(_, _, writer)| writer));
+    }
+    let optional = (0..is_optional.len() as u32).filter(|&txn| is_optional[txn as usize]);
+    let mut events: Vec<u32> = optional
+        .flat_map(|txn| [shape.start(txn), shape.commit(txn)])
+        .collect();
+    events.dedup();
+    events
 }

@@ -2,7 +2,7 @@
 //! the definition but known to hold: with many sessions, and with few values for each key.
 use crate::small::{Random, show};
 
-use checker::{Options, check};
+use checker::{Options, Strategy, check};
 use history::{Builder, History, Initial, Interval, Level, Op, OpKind, Status, Value, Verdict};
 
 struct Run {
@@ -149,21 +149,35 @@ fn serial_runs_of_a_session_a_transaction_hold() {
         numbers: Numbers::None,
         times: Times::None,
     };
-    for level in [Level::StrongSessionSerializable, Level::Prefix] {
+    let levels = [
+        Level::StrongSessionSerializable,
+        Level::StrongSessionSnapshotIsolation,
+        Level::Prefix,
+    ];
+    for level in levels {
         let history = serial_run(&run, 40);
-        let answer = &check(&history, &[level], &Options::default())[0];
-        assert!(
-            matches!(answer.result.verdict, Verdict::Holds(_)),
-            "{level}"
-        );
-        let refusal = history::certify(&history, &Initial::default(), &answer.result);
-        assert_eq!(refusal, Ok(()), "{level}");
-        let counts = answer.stages.iter().flat_map(|stage| &stage.counts);
-        let decided: u64 = counts
-            .filter(|count| count.0 == "decided orders")
-            .map(|count| count.1)
-            .sum();
-        assert!(decided > 0, "{level} was decided some other way");
+        // Without repair, likely orders are decided together with what follows from them.
+        for (repair, name) in [(true, "likely"), (false, "saturate")] {
+            let options = Options {
+                strategy: Strategy {
+                    repair,
+                    ..Strategy::default()
+                },
+                ..Options::default()
+            };
+            let answer = &check(&history, &[level], &options)[0];
+            let verdict = &answer.result.verdict;
+            assert!(matches!(verdict, Verdict::Holds(_)), "{level}, {name}");
+            let refusal = history::certify(&history, &Initial::default(), &answer.result);
+            assert_eq!(refusal, Ok(()), "{level}, {name}");
+            let stages = answer.stages.iter().filter(|stage| stage.name == name);
+            let counts = stages.flat_map(|stage| &stage.counts);
+            let decided: u64 = counts
+                .filter(|count| count.0 == "decided orders")
+                .map(|count| count.1)
+                .sum();
+            assert!(decided > 0, "{level} was not decided by what is {name}");
+        }
     }
 }
 

@@ -3,7 +3,9 @@
 use crate::small;
 
 use checker::{Options, Strategy, check};
-use history::{Builder, History, Initial, Level, Op, TxnId, Value, Verdict, definition};
+use history::{
+    AnomalyKind, Builder, History, Initial, Level, Op, TxnId, Value, Verdict, definition,
+};
 use small::{Shape, random_history, show};
 
 /// How many seeds a test tries at most; `ISOLDE_SEEDS` asks for more.
@@ -42,6 +44,37 @@ fn weak_levels_are_answered_before_the_other_strong_ones() {
         weak.iter().all(|level| Level::WEAK.contains(level)),
         "{told:?}"
     );
+}
+
+/// Two transactions that read the same version and both overwrite it are looked at before an order of all is looked for.
+#[test]
+fn a_lost_update_is_found_before_versions_are_ordered() {
+    let mut lines = String::from("{\"session\":0,\"ops\":[[\"w\",0,1]]}\n");
+    for (session, value) in [(1, 2), (2, 3)] {
+        let ops = format!("[\"r\",0,1],[\"w\",0,{value}]");
+        lines += &format!("{{\"session\":{session},\"ops\":[{ops}]}}\n");
+    }
+    // Others, so that the two are a small part.
+    for session in 3..40 {
+        let ops = format!("[\"w\",1,{session}],[\"w\",2,{session}]");
+        lines += &format!("{{\"session\":{session},\"ops\":[{ops}]}}\n");
+    }
+    let history = small::parse(&lines);
+    let forbidding = |level: &Level| level.implies(Level::NonMonotonicSnapshotIsolation);
+    for level in Level::all().filter(forbidding) {
+        let answer = &check(&history, &[level], &Options::default())[0];
+        let Verdict::Violated(anomalies) = &answer.result.verdict else {
+            panic!("{level} forbids it");
+        };
+        assert_eq!(anomalies[0].kind, AnomalyKind::LostUpdate, "{level}");
+        let refusal = history::certify(&history, &Initial::default(), &answer.result);
+        assert_eq!(refusal, Ok(()), "{level}");
+        let is_search = |name| ["likely", "saturate", "repair", "solve"].contains(&name);
+        let mut stages = answer.stages.iter();
+        assert!(!stages.any(|stage| is_search(stage.name)), "{level}");
+    }
+    let answer = &check(&history, &[Level::Prefix], &Options::default())[0];
+    assert!(matches!(answer.result.verdict, Verdict::Holds(_)));
 }
 
 /// Every strong level must get the verdict of the definition. Prints the seed on failure.

@@ -1,0 +1,294 @@
+//! An order of numbered events that is kept while edges are inserted, and times along it.
+//!
+//! Definition: the events have numbers, their places in the order given first; `place` is a
+//! topological order of all edges. An edge that agrees with it is only entered. For one that does
+//! not, what its end leads to and what leads to its start, between the two, change places; if the
+//! end leads to the start, the edge is refused. *Times* run from 0 to 1 along the order, each in the
+//! middle between the latest event before it and the earliest one after it.
+//!
+//! Cost: an insertion takes the edges of the events that it moves; times take the edges for each
+//! sweep and a sort. Source: Pearce & Kelly, JEA 2006, as in `topological`, which can say why an
+//! edge is refused and take edges back out of turn; this one need not, and is a guess's.
+
+/// An edge from one event to another.
+pub type Edge = (u32, u32);
+
+/// When an event takes place, and how wide the gap is that it may move in.
+#[derive(Clone, Copy, Debug)]
+pub struct Time {
+    pub at: f64,
+    pub gap: f64,
+}
+
+/// Who an edge belongs to, so that it can be taken back; [`NOBODY`] if it cannot.
+pub type Owner = u32;
+pub const NOBODY: Owner = u32::MAX;
+
+/// See the module's text.
+pub struct Kept {
+    before: Vec<Vec<(u32, Owner)>>,
+    after: Vec<Vec<(u32, Owner)>>,
+    order: Vec<u32>,
+    place: Vec<u32>,
+    times: Vec<Time>,
+    /// By event, in which search it was seen, from where, and whose edge led there.
+    seen: Vec<u32>,
+    parent: Vec<(u32, Owner)>,
+    search: u32,
+    /// Edges looked at since the beginning.
+    pub visits: u64,
+}
+
+impl Kept {
+    /// So many events with these edges, in an order along them.
+    pub fn new(order: Vec<u32>, edges: &[Edge]) -> Kept {
+        let count = order.len();
+        let mut kept = Kept {
+            before: vec![Vec::new(); count],
+            after: vec![Vec::new(); count],
+            place: vec![0; count],
+            times: vec![Time { at: 0.5, gap: 1.0 }; count],
+            seen: vec![0; count],
+            parent: vec![(0, NOBODY); count],
+            search: 0,
+            visits: 0,
+            order,
+        };
+        kept.place_all();
+        for &edge in edges {
+            kept.enter(edge, NOBODY);
+        }
+        kept
+    }
+
+    /// The events in order.
+    pub fn order(&self) -> &[u32] {
+        &self.order
+    }
+
+    /// By event, its place.
+    pub fn places(&self) -> &[u32] {
+        &self.place
+    }
+
+    #[inline]
+    pub fn is_before(&self, event: u32, other: u32) -> bool {
+        self.place[event as usize] < self.place[other as usize]
+    }
+
+    #[inline]
+    pub fn time(&self, event: u32) -> Time {
+        self.times[event as usize]
+    }
+
+    fn place_all(&mut self) {
+        for (at, &event) in self.order.iter().enumerate() {
+            self.place[event as usize] = at as u32;
+        }
+    }
+
+    fn enter(&mut self, (from, to): Edge, owner: Owner) {
+        self.after[from as usize].push((to, owner));
+        self.before[to as usize].push((from, owner));
+    }
+
+    /// Adds an edge; if it closes a cycle it is not added, and the owners of the other edges of that are returned.
+    pub fn insert(&mut self, edge: Edge, owner: Owner) -> Result<(), Vec<Owner>> {
+        let (from, to) = edge;
+        let (low, high) = (self.place[to as usize], self.place[from as usize]);
+        if low == high {
+            return Err(Vec::new());
+        }
+        if low < high {
+            let forward = self.reached(to, from)?;
+            let backward = self.reaching(from, low);
+            self.exchange(backward, forward);
+        }
+        self.enter(edge, owner);
+        Ok(())
+    }
+
+    /// Takes back edges of an owner.
+    pub fn take_back(&mut self, edges: impl Iterator<Item = Edge>, owner: Owner) {
+        for (from, to) in edges {
+            for (list, other) in [
+                (&mut self.after[from as usize], to),
+                (&mut self.before[to as usize], from),
+            ] {
+                if let Some(at) = list.iter().rposition(|&entry| entry == (other, owner)) {
+                    list.swap_remove(at);
+                }
+            }
+        }
+    }
+
+    /// The events up to the place of `goal` that one leads to. The error is whose edges lead to the goal, if they do.
+    fn reached(&mut self, from: u32, goal: u32) -> Result<Vec<u32>, Vec<Owner>> {
+        let limit = self.place[goal as usize];
+        self.search += 1;
+        self.seen[from as usize] = self.search;
+        let mut found = vec![from];
+        let mut next = 0;
+        while let Some(&event) = found.get(next) {
+            next += 1;
+            let others = &self.after[event as usize];
+            self.visits += others.len() as u64;
+            for &(other, owner) in others {
+                let is_new = self.seen[other as usize] != self.search;
+                if is_new && self.place[other as usize] <= limit {
+                    self.seen[other as usize] = self.search;
+                    self.parent[other as usize] = (event, owner);
+                    if other == goal {
+                        return Err(self.owners(from, goal));
+                    }
+                    found.push(other);
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// The owners along the path that the last search found.
+    fn owners(&self, from: u32, goal: u32) -> Vec<Owner> {
+        let mut owners = Vec::new();
+        let mut event = goal;
+        while event != from {
+            let (before, owner) = self.parent[event as usize];
+            if owner != NOBODY {
+                owners.push(owner);
+            }
+            event = before;
+        }
+        owners
+    }
+
+    /// The events behind a place that lead to one.
+    fn reaching(&mut self, to: u32, limit: u32) -> Vec<u32> {
+        self.search += 1;
+        self.seen[to as usize] = self.search;
+        let mut found = vec![to];
+        let mut next = 0;
+        while let Some(&event) = found.get(next) {
+            next += 1;
+            let others = &self.before[event as usize];
+            self.visits += others.len() as u64;
+            for &(other, _) in others {
+                if self.place[other as usize] > limit && self.seen[other as usize] != self.search {
+                    self.seen[other as usize] = self.search;
+                    found.push(other);
+                }
+            }
+        }
+        found
+    }
+
+    /// Whether an event leads to another, searched from both sides.
+    pub fn leads_to(&mut self, event: u32, other: u32) -> bool {
+        let stretch = self.place[event as usize]..=self.place[other as usize];
+        if event == other || stretch.is_empty() {
+            return event == other;
+        }
+        self.search += 2;
+        let marks = [self.search - 1, self.search];
+        let mut found = [vec![event], vec![other]];
+        self.seen[event as usize] = marks[0];
+        self.seen[other as usize] = marks[1];
+        let mut next = 0;
+        loop {
+            for side in [0, 1] {
+                let Some(&event) = found[side].get(next) else {
+                    return false;
+                };
+                let others = [&self.after, &self.before][side];
+                self.visits += others[event as usize].len() as u64;
+                for &(other, _) in &others[event as usize] {
+                    let seen = &mut self.seen[other as usize];
+                    if *seen == marks[1 - side] {
+                        return true;
+                    }
+                    if *seen != marks[side] && stretch.contains(&self.place[other as usize]) {
+                        *seen = marks[side];
+                        found[side].push(other);
+                    }
+                }
+            }
+            next += 1;
+        }
+    }
+
+    /// Puts the first events before the second, in the places that both have.
+    fn exchange(&mut self, mut first: Vec<u32>, mut second: Vec<u32>) {
+        let place = &self.place;
+        first.sort_unstable_by_key(|&event| place[event as usize]);
+        second.sort_unstable_by_key(|&event| place[event as usize]);
+        let events = first.iter().chain(&second);
+        let mut slots: Vec<u32> = events.map(|&event| place[event as usize]).collect();
+        slots.sort_unstable();
+        for (&slot, &event) in slots.iter().zip(first.iter().chain(&second)) {
+            self.place[event as usize] = slot;
+            self.order[slot as usize] = event;
+        }
+    }
+
+    /// Spreads the events over time, and puts them in that order.
+    pub fn spread(&mut self, sweeps: usize) {
+        let count = self.order.len();
+        for (at, &event) in self.order.iter().enumerate() {
+            self.times[event as usize].at = (at as f64 + 0.5) / count as f64;
+        }
+        for sweep in 0..sweeps {
+            for at in 0..count {
+                let at = if sweep % 2 == 0 { at } else { count - 1 - at };
+                let event = self.order[at] as usize;
+                let times = &self.times;
+                let at_of = |&(other, _): &(u32, Owner)| times[other as usize].at;
+                let low = self.before[event].iter().map(at_of).fold(0.0, f64::max);
+                let high = self.after[event].iter().map(at_of).fold(1.0, f64::min);
+                self.times[event] = Time {
+                    at: (low + high) / 2.0,
+                    gap: high - low,
+                };
+            }
+        }
+        // Times never decrease along an edge, and where they are the same the order so far decides.
+        let ranked = |(at, &event): (usize, &u32)| {
+            let time = (self.times[event as usize].at * f64::from(u32::MAX)) as u64;
+            time << 32 | at as u64
+        };
+        let mut ranks: Vec<u64> = self.order.iter().enumerate().map(ranked).collect();
+        ranks.sort_unstable();
+        let event = |&rank: &u64| self.order[(rank & u64::from(u32::MAX)) as usize];
+        self.order = ranks.iter().map(event).collect();
+        self.place_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn edges_against_the_order_move_events_and_cycles_are_refused() {
+        let mut kept = Kept::new(vec![0, 1, 2, 3, 4], &[(0, 1), (3, 4)]);
+        assert!(kept.insert((4, 0), 7).is_ok());
+        assert_eq!(kept.order(), [3, 4, 2, 0, 1]);
+        assert_eq!(kept.insert((1, 3), 8), Err(vec![7]));
+        assert_eq!(kept.insert((2, 2), 8), Err(vec![]));
+        assert!(kept.insert((1, 2), 9).is_ok());
+        assert!(kept.leads_to(3, 2) && kept.leads_to(4, 4) && !kept.leads_to(2, 3));
+        assert_eq!(kept.insert((2, 3), 8), Err(vec![9, 7]));
+        kept.take_back([(4, 0)].into_iter(), 7);
+        assert!(kept.insert((2, 3), 8).is_ok());
+        assert_eq!(kept.order(), [0, 1, 2, 3, 4]);
+    }
+
+    #[test]
+    fn times_are_in_the_middle_of_what_is_before_and_after() {
+        let mut kept = Kept::new(vec![2, 0, 1, 3], &[(0, 1), (1, 3)]);
+        kept.spread(40);
+        let at: Vec<f64> = (0..4).map(|event| kept.time(event).at).collect();
+        for (at, wanted) in at.iter().zip([0.25, 0.5, 0.5, 0.75]) {
+            assert!((at - wanted).abs() < 1e-6, "{at} {wanted}");
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! A guess by likelihood, without finding out what leads to what.
+//!
+//! Definition: the *margin* of an edge is the time between its ends by the gaps that they have to
+//! move in (`kept`), that of an order of two versions (`pairs`) the least of its edges. One of the two orders
+//! is the likelier the more its margin exceeds that of the other.
+//!
+//! Steps: begin with what is certain. Then, in rounds: spread the events over time; decide the
+//! likeliest share of the pairs still open, one by one; where that closes a cycle, decide the other
+//! way round; where that does too, leave the pair. A *careful* attempt decides a smaller share, and first looks which pairs that
+//! are against the times both ways can only be one way. *Repair* decides what is left by taking back
+//! others that are in the way, those first that were taken back least often, and then those that were decided last.
+//!
+//! Cost: a round takes the edges a few times, a look at every open pair and a sort of the events;
+//! some twenty rounds, since each decides a share. Insertions take what they move, which is
+//! little: an order that is against the times is decided only if the other one is much more so. The
+//! sessions do not matter, and no event has a row of anything.
+//! Source: ours. `confident` measures a decision by its own margin alone, and needs bits for what follows from each.
+//!
+//! What comes out is used to find an order, never as evidence against one.
+
+use super::kept::Kept;
+use super::pairs::Pairs;
+use crate::Budget;
+use crate::budget::Limit;
+use std::cmp::Reverse;
+use std::collections::VecDeque;
+
+/// Sweeps that spread the events over time.
+const SWEEPS: usize = 4;
+/// A round decides at least one pair for so many events.
+const EVENTS_FOR_EACH: usize = 40;
+/// So many edges are looked at for each event before it is given up; in repair, fewer.
+const VISITS_FOR_EACH: u64 = 5000;
+const REPAIR_VISITS_FOR_EACH: u64 = 500;
+/// How many pairs repair decides before it is given up, at least, and for each that was left.
+const STEPS_MIN: usize = 1000;
+const STEPS_FOR_EACH: usize = 20;
+/// How many others are taken back for one pair before others have their turn.
+const TRIES_MAX: usize = 8;
+/// The budget is asked once in so many steps.
+const ASK_EVERY: usize = 64;
+
+/// How to decide.
+#[derive(Clone, Copy, Debug)]
+pub struct Manner {
+    /// The share of the open pairs that is decided in a round.
+    pub share: f64,
+    /// Whether to look first what can only be one way.
+    pub is_careful: bool,
+}
+
+/// How a pair was decided.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Way {
+    Open,
+    /// As the pair says or the other way round, after so many others.
+    Is(bool, u32),
+}
+
+/// Pairs decided, and the order that they make.
+pub struct Likeliest<'a> {
+    pairs: &'a Pairs,
+    kept: Kept,
+    ways: Vec<Way>,
+    /// How many decisions were made.
+    turn: u32,
+    /// Pairs that could be decided neither way.
+    left: VecDeque<u32>,
+}
+
+impl<'a> Likeliest<'a> {
+    /// Decides the pairs, beginning with an order along what is certain.
+    pub fn new(
+        pairs: &'a Pairs,
+        kept: Kept,
+        manner: Manner,
+        budget: &Budget<'_>,
+    ) -> Result<Likeliest<'a>, Limit> {
+        let event_count = kept.order().len();
+        let mut open: Vec<u32> = (0..pairs.open.len() as u32).collect();
+        let mut likeliest = Likeliest {
+            pairs,
+            kept,
+            ways: vec![Way::Open; open.len()],
+            turn: 0,
+            left: VecDeque::new(),
+        };
+        let least = 1 + event_count / EVENTS_FOR_EACH;
+        let visits_max = VISITS_FOR_EACH * event_count as u64;
+        while !open.is_empty() && likeliest.kept.visits < visits_max {
+            budget.check_at("likely", &[("pairs open", open.len() as u64)])?;
+            likeliest.kept.spread(SWEEPS);
+            if manner.is_careful {
+                open.retain(|&pair| !likeliest.decide_if_forced(pair));
+            }
+            let count = ((open.len() as f64 * manner.share) as usize).max(least);
+            for (pair, way) in likeliest.take_likeliest(&mut open, count) {
+                if likeliest.decide(pair, way).is_err() && likeliest.decide(pair, !way).is_err() {
+                    likeliest.left.push_back(pair);
+                }
+            }
+        }
+        likeliest.left.extend(open);
+        Ok(likeliest)
+    }
+
+    /// The numbers of the events in order.
+    pub fn order(&self) -> &[u32] {
+        self.kept.order()
+    }
+
+    /// By number, its place in the order.
+    pub fn places(&self) -> &[u32] {
+        self.kept.places()
+    }
+
+    /// Takes out the likeliest so many, the likelier ones first, with the likelier way.
+    fn take_likeliest(&self, open: &mut Vec<u32>, count: usize) -> Vec<(u32, bool)> {
+        let (pairs, kept) = (self.pairs, &self.kept);
+        let likely = |&pair: &u32| {
+            let (a, b) = pairs.open[pair as usize];
+            (pairs.margin(kept, a, b) - pairs.margin(kept, b, a), pair)
+        };
+        let mut likely: Vec<(f64, u32)> = open.iter().map(likely).collect();
+        let by_lead = |a: &(f64, u32), b: &(f64, u32)| b.0.abs().total_cmp(&a.0.abs());
+        let count = count.min(likely.len());
+        if count < likely.len() {
+            likely.select_nth_unstable_by(count, by_lead);
+        }
+        likely[..count].sort_unstable_by(by_lead);
+        open.clear();
+        open.extend(likely[count..].iter().map(|&(_, pair)| pair));
+        likely.truncate(count);
+        let way = |(lead, pair)| (pair, lead > 0.0);
+        likely.into_iter().map(way).collect()
+    }
+
+    /// Decides a pair. If that closes a cycle it is not decided, and the pairs that the cycle is made of are
+    /// returned.
+    fn decide(&mut self, pair: u32, way: bool) -> Result<(), Vec<u32>> {
+        for (count, edge) in self.pairs.edges_of(pair, way).enumerate() {
+            if let Err(owners) = self.kept.insert(edge, pair) {
+                let inserted = self.pairs.edges_of(pair, way).take(count);
+                self.kept.take_back(inserted, pair);
+                return Err(owners);
+            }
+        }
+        self.ways[pair as usize] = Way::Is(way, self.turn);
+        self.turn += 1;
+        Ok(())
+    }
+
+    /// Decides a pair that is against the times both ways and closes a cycle one way; whether it did.
+    fn decide_if_forced(&mut self, pair: u32) -> bool {
+        let is_against = |way: bool| {
+            let mut edges = self.pairs.edges_of(pair, way);
+            edges.any(|(from, to)| !self.kept.is_before(from, to))
+        };
+        if !is_against(true) || !is_against(false) {
+            return false;
+        }
+        let can_be = [true, false].map(|way| {
+            let mut edges = self.pairs.edges_of(pair, way);
+            !edges.any(|(from, to)| self.kept.leads_to(to, from))
+        });
+        can_be[0] != can_be[1] && self.decide(pair, can_be[0]).is_ok()
+    }
+
+    /// Decides what is left, until nothing is or it has gone on for too long.
+    pub fn repair(&mut self, budget: &Budget<'_>) -> Result<(), Limit> {
+        let mut weights = vec![0u32; self.ways.len()];
+        let steps_max = STEPS_MIN + STEPS_FOR_EACH * self.left.len();
+        let event_count = self.kept.order().len() as u64;
+        let visits_max = self.kept.visits + REPAIR_VISITS_FOR_EACH * event_count;
+        for step in 0..steps_max {
+            if step.is_multiple_of(ASK_EVERY) {
+                budget.check_at("likely", &[("pairs open", self.left.len() as u64)])?;
+            }
+            let Some(pair) = self.left.pop_front() else {
+                break;
+            };
+            self.force(pair, &mut weights);
+            if self.kept.visits > visits_max {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Decides a pair, taking back others that are in the way, which are left then.
+    fn force(&mut self, pair: u32, weights: &mut [u32]) {
+        for _ in 0..TRIES_MAX {
+            let mut cheapest: Option<(u32, Reverse<u32>, u32)> = None;
+            for way in [true, false] {
+                let Err(others) = self.decide(pair, way) else {
+                    return;
+                };
+                let weighed = others.into_iter().filter_map(|other| {
+                    let Way::Is(_, turn) = self.ways[other as usize] else {
+                        return None;
+                    };
+                    Some((weights[other as usize], Reverse(turn), other))
+                });
+                cheapest = cheapest.into_iter().chain(weighed).min();
+            }
+            let Some((_, _, other)) = cheapest else {
+                break;
+            };
+            weights[other as usize] += 1;
+            let way = std::mem::replace(&mut self.ways[other as usize], Way::Open);
+            if let Way::Is(way, _) = way {
+                let edges = self.pairs.edges_of(other, way);
+                self.kept.take_back(edges, other);
+                self.left.push_back(other);
+            }
+        }
+        self.left.push_back(pair);
+    }
+}

@@ -1,0 +1,177 @@
+//! Pairs of versions of a key and what either order of the two means.
+//!
+//! Definition: two versions of a key, at least one of them read, have an order. That a is older than
+//! b means a few edges: every reader of a starts before b commits, and a commits before b does, or
+//! before b starts where no two writers of a key may overlap. If the writer of b read a, a is
+//! older. The readers of an initial version start before anybody overwrites it.
+//!
+//! Cost: for each key, its writers times its writers and reads.
+
+use super::kept::{Edge, Kept};
+use super::known::Known;
+use super::sorted;
+use super::versions::Versions;
+use crate::observe::Link;
+use std::ops::Range;
+
+/// A version: its writer's events, and where its readers are.
+#[derive(Clone)]
+struct Version {
+    start: u32,
+    commit: u32,
+    readers: Range<u32>,
+}
+
+/// All pairs of versions, by the numbers of events in the order given.
+pub struct Pairs {
+    versions: Vec<Version>,
+    /// The starts of readers.
+    readers: Vec<u32>,
+    /// Edges that need no decision, by their starts.
+    certain: Vec<Edge>,
+    /// Pairs to decide, as places in `versions`.
+    pub open: Vec<(u32, u32)>,
+    is_exclusive: bool,
+}
+
+impl Pairs {
+    /// All pairs; `events` are all of them.
+    pub fn new(known: &Known<'_>, versions: &Versions, events: &[u32]) -> Pairs {
+        let mut number = vec![0u32; known.events()];
+        for (at, &event) in events.iter().enumerate() {
+            number[event as usize] = at as u32;
+        }
+        let shape = known.shape;
+        let start = |txn: u32| number[shape.start(txn) as usize];
+        let commit = |txn: u32| number[shape.commit(txn) as usize];
+        let mut pairs = Pairs {
+            versions: Vec::new(),
+            readers: Vec::new(),
+            certain: Vec::new(),
+            open: Vec::new(),
+            is_exclusive: shape.exclusive,
+        };
+        let mut reads: Vec<(u32, u32)> = Vec::new();
+        for key in versions.keys() {
+            reads.clear();
+            let read = versions.reads(key).iter();
+            reads.extend(read.map(|&(reader, writer)| (writer, reader)));
+            reads.sort_unstable();
+            let first = pairs.versions.len();
+            for &writer in versions.writers(key) {
+                let from = pairs.readers.len() as u32;
+                let at = reads.partition_point(|&(other, _)| other < writer);
+                let own = reads[at..].iter().take_while(|read| read.0 == writer);
+                pairs.readers.extend(own.map(|&(_, reader)| start(reader)));
+                pairs.versions.push(Version {
+                    start: start(writer),
+                    commit: commit(writer),
+                    readers: from..pairs.readers.len() as u32,
+                });
+            }
+            let of_initial = reads.iter().filter(|read| read.0 == Link::INITIAL);
+            for &(_, reader) in of_initial {
+                let others = versions
+                    .writers(key)
+                    .iter()
+                    .filter(|&&other| other != reader);
+                let edges = others.map(|&other| (start(reader), commit(other)));
+                pairs.certain.extend(edges);
+            }
+            pairs.add_pairs(first);
+        }
+        for (at, &event) in events.iter().enumerate() {
+            known.predecessors(event, |other, _| {
+                pairs.certain.push((number[other as usize], at as u32));
+            });
+        }
+        pairs.certain.sort_unstable();
+        pairs.certain.dedup();
+        pairs
+    }
+
+    /// Adds the pairs of the versions from this place on, which are of one key.
+    fn add_pairs(&mut self, first: usize) {
+        for b in first..self.versions.len() {
+            for a in first..b {
+                let [older, newer] = [a, b].map(|at| &self.versions[at]);
+                let reads =
+                    |reader: &Version, of: &Version| self.readers_of(of).contains(&reader.start);
+                if reads(newer, older) {
+                    self.be_certain(a, b);
+                } else if reads(older, newer) {
+                    self.be_certain(b, a);
+                } else if self.is_exclusive
+                    || !older.readers.is_empty()
+                    || !newer.readers.is_empty()
+                {
+                    self.open.push((a as u32, b as u32));
+                }
+            }
+        }
+    }
+
+    fn be_certain(&mut self, a: usize, b: usize) {
+        let mut certain = std::mem::take(&mut self.certain);
+        certain.extend(self.edges(a as u32, b as u32));
+        self.certain = certain;
+    }
+
+    fn readers_of(&self, version: &Version) -> &[u32] {
+        &self.readers[version.readers.start as usize..version.readers.end as usize]
+    }
+
+    /// The edges that a's being older than b means.
+    #[inline]
+    fn edges(&self, a: u32, b: u32) -> impl Iterator<Item = Edge> {
+        let [older, newer] = [a, b].map(|at| &self.versions[at as usize]);
+        let writers = if self.is_exclusive {
+            Some((older.commit, newer.start))
+        } else {
+            older
+                .readers
+                .is_empty()
+                .then_some((older.commit, newer.commit))
+        };
+        let others = self
+            .readers_of(older)
+            .iter()
+            .filter(|&&reader| reader != newer.start);
+        writers
+            .into_iter()
+            .chain(others.map(|&reader| (reader, newer.commit)))
+    }
+
+    /// The numbers in an order along everything certain and otherwise by these places; None if there is none.
+    pub fn begin(&self, place: &[u32]) -> Option<Kept> {
+        let numbers: Vec<u32> = (0..place.len() as u32).collect();
+        let order = sorted::keeping_places(&numbers, place, |event, call| {
+            let from = self.certain.partition_point(|&(other, _)| other < event);
+            let own = self.certain[from..]
+                .iter()
+                .take_while(|edge| edge.0 == event);
+            own.for_each(|&(_, to)| call(to));
+        })?;
+        Some(Kept::new(order, &self.certain))
+    }
+
+    /// The margin of a's being older than b.
+    #[inline]
+    pub fn margin(&self, kept: &Kept, a: u32, b: u32) -> f64 {
+        let margin = |(from, to): Edge| {
+            let (from, to) = (kept.time(from), kept.time(to));
+            (to.at - from.at) / (to.gap + from.gap).max(f64::MIN_POSITIVE)
+        };
+        self.edges(a, b).map(margin).fold(f64::INFINITY, f64::min)
+    }
+
+    /// The edges of a pair as it says, or the other way round.
+    pub fn edges_of(&self, pair: u32, way: bool) -> impl Iterator<Item = Edge> {
+        let (a, b) = self.open[pair as usize];
+        if way {
+            self.edges(a, b)
+        } else {
+            self.edges(b, a)
+        }
+    }
+}
