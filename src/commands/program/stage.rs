@@ -174,11 +174,6 @@ impl Lane {
     ) -> Result<Vec<Outcome>, Failure> {
         let place = self.server.product().to_string();
         let dialect = self.server.dialect();
-        if self.java.is_some()
-            && let Some(reason) = JavaHost::refuses(program, scenario)
-        {
-            return Ok(vec![Outcome::not_played(place, reason)]);
-        }
         let mut replay = Replay::new(&mut self.server, program, scenario);
         if let Some(java) = &mut self.java {
             replay = replay.by(java);
@@ -208,12 +203,15 @@ fn outcome(
     predicted: Option<Appearance>,
     judged: &Judged,
 ) -> Outcome {
+    let instances = judged.played.instances.iter().zip(1..);
+    let thrown = instances.filter_map(|(one, at)| Some((at, one.thrown.clone()?)));
     Outcome {
         place: place.to_string(),
         level: level.name().to_string(),
         verdict: judged.appearance.name(),
         predicted: predicted.map(Appearance::name),
         checked: judged.complete.then(|| checked(&judged.history)).flatten(),
+        thrown: thrown.collect(),
     }
 }
 

@@ -8,14 +8,19 @@ use crate::replay::played::{Executed, Fate, PlayedInstance};
 use crate::replay::schedule::{Actor, Began};
 use crate::scenario::Event;
 use crate::sql::split::one_line;
+use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::{Arc, Mutex};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How long the application may compute between its statements.
-const THINKING: Duration = Duration::from_secs(60);
+const THINKING: Duration = Duration::from_secs(20);
+
+/// The transactions whose methods once did nothing for so long. They are not tried again.
+pub(super) type Silent = Arc<Mutex<BTreeSet<String>>>;
 
 /// The socket of a thread of the application.
 pub(super) struct Conversation {
@@ -86,10 +91,17 @@ pub(super) struct JavaActor {
     fate: Option<Fate>,
     /// Whether the method has returned.
     is_back: bool,
+    /// What it threw.
+    thrown: Option<String>,
+    name: String,
+    silent: Silent,
+    /// When it was last told to go on.
+    since: Instant,
 }
 
 impl JavaActor {
-    pub fn new(talk: Conversation, start: String) -> JavaActor {
+    /// The thread that runs the method of a transaction, and the line that starts it.
+    pub fn new(talk: Conversation, start: String, name: &str, silent: &Silent) -> JavaActor {
         JavaActor {
             talk,
             start: Some(start),
@@ -99,7 +111,25 @@ impl JavaActor {
             begun: 0,
             fate: None,
             is_back: false,
+            thrown: None,
+            name: name.to_string(),
+            silent: Arc::clone(silent),
+            since: Instant::now(),
         }
+    }
+
+    /// The error of a method that does nothing, which is not tried again.
+    fn is_silent(&self) -> ReplayError {
+        if let Ok(mut silent) = self.silent.lock() {
+            silent.insert(self.name.clone());
+        }
+        still(&self.name)
+    }
+
+    fn ended(&mut self, report: &str, thrown: &str) {
+        self.saw(report);
+        self.is_back = true;
+        self.thrown = Some(decoded(thrown)).filter(|text| !text.is_empty());
     }
 
     /// Starts the method, and lets it run alone until it is behind a commit and asks for one of these
@@ -133,7 +163,9 @@ impl JavaActor {
 
     /// Hears what came of a step of a method that runs alone; why the server refused it, if it did.
     fn hear_led(&mut self) -> Result<Option<String>, ReplayError> {
-        let line = self.talk.hear(THINKING)?.unwrap_or_default();
+        let Some(line) = self.talk.hear(THINKING)? else {
+            return Err(self.is_silent());
+        };
         let fields: Vec<&str> = line.split('\t').collect();
         match fields.as_slice() {
             ["BEGUN"] | ["DONE", _] => Ok(None),
@@ -170,8 +202,7 @@ impl JavaActor {
             return Ok(());
         }
         let Some(line) = self.talk.hear(THINKING)? else {
-            let problem = format!("the application does nothing for {THINKING:?}");
-            return Err(ReplayError::new(problem));
+            return Err(self.is_silent());
         };
         let fields: Vec<&str> = line.split('\t').collect();
         match fields.as_slice() {
@@ -183,9 +214,8 @@ impl JavaActor {
                     _ => Want::Statement(decoded(text)),
                 });
             }
-            ["END", report, _] => {
-                self.saw(report);
-                self.is_back = true;
+            ["END", report, thrown] => {
+                self.ended(report, thrown);
                 // A method that ended without a word of its end has done nothing that lasts.
                 self.fate.get_or_insert(Fate::Undone);
             }
@@ -210,10 +240,7 @@ impl JavaActor {
             };
             let fields: Vec<&str> = line.split('\t').collect();
             match fields.as_slice() {
-                ["END", report, _] => {
-                    self.saw(report);
-                    self.is_back = true;
-                }
+                ["END", report, thrown] => self.ended(report, thrown),
                 ["WANT", ..] => self.talk.tell("STOP")?,
                 _ => return Err(problem(&fields)),
             }
@@ -221,6 +248,7 @@ impl JavaActor {
         let played = PlayedInstance {
             executed: self.executed,
             fate: self.fate.unwrap_or(Fate::Undone),
+            thrown: self.thrown,
         };
         Ok((self.talk, played))
     }
@@ -280,6 +308,14 @@ impl JavaActor {
     }
 }
 
+/// What is said of a transaction whose method does nothing.
+pub(super) fn still(name: &str) -> ReplayError {
+    ReplayError::unplayable(format!(
+        "the code of {name} does nothing for {THINKING:?}: it waits for something, or does not end; \
+         without --java its statements are played"
+    ))
+}
+
 impl Actor for JavaActor {
     fn session(&self) -> u64 {
         self.talk.session
@@ -288,7 +324,7 @@ impl Actor for JavaActor {
     fn perform(&mut self, event: Event) -> Result<Began, ReplayError> {
         if let Some(start) = self.start.take() {
             self.talk.tell(&start)?;
-            self.sent = Some(Sent::Begin);
+            (self.sent, self.since) = (Some(Sent::Begin), Instant::now());
             return Ok(match event {
                 Event::Begin => Began::Turn,
                 _ => Began::Before,
@@ -317,7 +353,13 @@ impl Actor for JavaActor {
 
     fn answer(&mut self, within: Duration) -> Result<Option<Event>, ReplayError> {
         let Some(line) = self.talk.hear(within)? else {
-            return Ok(None);
+            // Until then nothing was sent to the server that it could wait for.
+            let slow = matches!(self.sent, Some(Sent::Begin)) && self.since.elapsed() > THINKING;
+            return if slow {
+                Err(self.is_silent())
+            } else {
+                Ok(None)
+            };
         };
         let Some(sent) = self.sent.take() else {
             return Ok(None);
