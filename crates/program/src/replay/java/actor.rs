@@ -16,11 +16,18 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long the application may compute between its statements.
-const THINKING: Duration = Duration::from_secs(20);
-
-/// The transactions whose methods once did nothing for so long. They are not tried again.
+/// The transactions whose methods once did nothing for too long. They are not tried again.
 pub(super) type Silent = Arc<Mutex<BTreeSet<String>>>;
+
+/// What is known of a method before it runs.
+pub(super) struct Start<'a> {
+    /// The line that starts it.
+    pub line: String,
+    /// The transaction.
+    pub name: &'a str,
+    /// How long it may compute between its statements.
+    pub thinking: Duration,
+}
 
 /// The socket of a thread of the application.
 pub(super) struct Conversation {
@@ -94,17 +101,20 @@ pub(super) struct JavaActor {
     /// What it threw.
     thrown: Option<String>,
     name: String,
+    thinking: Duration,
     silent: Silent,
     /// When it was last told to go on.
     since: Instant,
 }
 
 impl JavaActor {
-    /// The thread that runs the method of a transaction, and the line that starts it.
-    pub fn new(talk: Conversation, start: String, name: &str, silent: &Silent) -> JavaActor {
+    /// The thread that will run a method.
+    pub fn new(talk: Conversation, start: Start<'_>, silent: &Silent) -> JavaActor {
         JavaActor {
             talk,
-            start: Some(start),
+            start: Some(start.line),
+            name: start.name.to_string(),
+            thinking: start.thinking,
             want: None,
             sent: None,
             executed: Vec::new(),
@@ -112,7 +122,6 @@ impl JavaActor {
             fate: None,
             is_back: false,
             thrown: None,
-            name: name.to_string(),
             silent: Arc::clone(silent),
             since: Instant::now(),
         }
@@ -163,7 +172,7 @@ impl JavaActor {
 
     /// Hears what came of a step of a method that runs alone; why the server refused it, if it did.
     fn hear_led(&mut self) -> Result<Option<String>, ReplayError> {
-        let Some(line) = self.talk.hear(THINKING)? else {
+        let Some(line) = self.talk.hear(self.thinking)? else {
             return Err(self.is_silent());
         };
         let fields: Vec<&str> = line.split('\t').collect();
@@ -201,7 +210,7 @@ impl JavaActor {
         if self.want.is_some() || self.is_back {
             return Ok(());
         }
-        let Some(line) = self.talk.hear(THINKING)? else {
+        let Some(line) = self.talk.hear(self.thinking)? else {
             return Err(self.is_silent());
         };
         let fields: Vec<&str> = line.split('\t').collect();
@@ -311,8 +320,8 @@ impl JavaActor {
 /// What is said of a transaction whose method does nothing.
 pub(super) fn still(name: &str) -> ReplayError {
     ReplayError::unplayable(format!(
-        "the code of {name} does nothing for {THINKING:?}: it waits for something, or does not end; \
-         without --java its statements are played"
+        "the code of {name} does nothing for long: it waits for something, or does not end; without \
+         --java its statements are played"
     ))
 }
 
@@ -354,7 +363,8 @@ impl Actor for JavaActor {
     fn answer(&mut self, within: Duration) -> Result<Option<Event>, ReplayError> {
         let Some(line) = self.talk.hear(within)? else {
             // Until then nothing was sent to the server that it could wait for.
-            let slow = matches!(self.sent, Some(Sent::Begin)) && self.since.elapsed() > THINKING;
+            let slow =
+                matches!(self.sent, Some(Sent::Begin)) && self.since.elapsed() > self.thinking;
             return if slow {
                 Err(self.is_silent())
             } else {

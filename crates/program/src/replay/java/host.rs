@@ -1,6 +1,6 @@
 //! The process that runs the application, and the sockets of its threads.
 
-use super::actor::{Conversation, JavaActor, Silent, still};
+use super::actor::{Conversation, JavaActor, Silent, Start, still};
 use super::compile::{JavaApplication, joined};
 use crate::expr::Value;
 use crate::ir::Program;
@@ -165,7 +165,7 @@ impl JavaHost {
             return Err(ReplayError::new(problem));
         }
         let dialect = server.dialect();
-        let mut lines = Vec::new();
+        let mut starts = Vec::new();
         for (at, instance) in scenario.instances.iter().enumerate() {
             let Some(transaction) = program.transactions.get(instance.transaction) else {
                 return Err(ReplayError::new(
@@ -193,12 +193,16 @@ impl JavaHost {
                     written(value)
                 ));
             }
-            lines.push((line, transaction.name.as_str()));
+            starts.push(Start {
+                line,
+                name: &transaction.name,
+                thinking: server.options.deadline / 3,
+            });
         }
         let seats = self.seats.drain(..count);
-        let actors = seats.zip(lines);
+        let actors = seats.zip(starts);
         let mut actors: Vec<JavaActor> = actors
-            .map(|(seat, (line, name))| JavaActor::new(seat, line, name, &self.silent))
+            .map(|(seat, start)| JavaActor::new(seat, start, &self.silent))
             .collect();
         // What methods do before the transaction that is played is done before all, one by one.
         let mut refused = None;
