@@ -40,7 +40,6 @@ final class Entry {
         }
         keep(found, one -> isOf(file, one.getDeclaringClass().getName().replace('.', '/')));
         keep(found, one -> isOf(file, one.getDeclaringClass().getSimpleName()));
-        keep(found, one -> given(one) == values.size());
         if (found.size() != 1) {
             throw new IllegalArgumentException(found.size() + " methods are called " + name
                     + " and take " + String.join(", ", values.keySet()));
@@ -58,22 +57,17 @@ final class Entry {
         }
     }
 
-    /** Whether a method has a parameter for every argument. */
+    /** Whether a method has a parameter for every argument, and an argument for every plain parameter. */
     private boolean takes(Method one) {
         List<String> names = new ArrayList<>();
+        boolean complete = true;
         for (Parameter parameter : one.getParameters()) {
+            Class<?> type = parameter.getType();
             names.add(parameter.getName());
+            complete &= values.containsKey(parameter.getName()) || Maker.isConnected(type)
+                    || !Values.can(type);
         }
-        return names.containsAll(values.keySet());
-    }
-
-    /** How many parameters of a method need an argument. */
-    private static int given(Method one) {
-        int count = 0;
-        for (Class<?> type : one.getParameterTypes()) {
-            count += Maker.isConnected(type) || !Values.can(type) ? 0 : 1;
-        }
-        return count;
+        return complete && names.containsAll(values.keySet());
     }
 
     /** Keeps the methods that are so, if any is. */

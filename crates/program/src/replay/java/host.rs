@@ -232,6 +232,11 @@ impl JavaHost {
         Ok(actors)
     }
 
+    /// Whether somebody still has threads of it, after an error.
+    pub(super) fn lacks_threads(&self) -> bool {
+        self.seats.len() < self.instances
+    }
+
     /// Ends the application: after an error nobody knows what its threads wait for.
     pub(super) fn stop(&mut self) {
         self.seats.clear();

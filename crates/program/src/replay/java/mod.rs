@@ -39,7 +39,7 @@ pub(super) fn play(
     host.run(server)?;
     let (instances, kept) =
         run_methods(host, server, program, scenario, levels).map_err(|error| {
-            if !error.unplayable {
+            if !error.unplayable || host.lacks_threads() {
                 host.stop();
             }
             ReplayError::unplayable(error.problem)

@@ -13,10 +13,12 @@ pub(super) const OWN: &[(&str, &str)] = &[
 
 /// Drivers that applications load by name, though the server that they are played on has another.
 pub(super) const STAND_INS: &[&str] = &[
+    "com.github.adejanovski.cassandra.jdbc.CassandraDriver",
     "com.ibm.db2.jcc.DB2Driver",
     "com.microsoft.sqlserver.jdbc.SQLServerDriver",
     "com.mysql.cj.jdbc.Driver",
     "com.mysql.jdbc.Driver",
+    "net.sourceforge.jtds.jdbc.Driver",
     "oracle.jdbc.OracleDriver",
     "oracle.jdbc.driver.OracleDriver",
     "org.apache.derby.jdbc.ClientDriver",
