@@ -39,7 +39,6 @@ fn shown(
     };
     let options = ServerOptions {
         deadline: Duration::from_secs(12),
-        ..ServerOptions::default()
     };
     let mut server = Server::open(&running.url, &program.schema, options).expect("a server");
     let mut host = JavaHost::start(&java, &server, 2, &directory).unwrap_or_else(|e| panic!("{e}"));
@@ -267,6 +266,51 @@ fn objects_are_made_of_their_fields() {
         vec![Value::List(fields.concat())]
     };
     skews_writes(shown("java-shifts", &application, &object, LEVELS));
+}
+
+/// A pool that tries its connection, and a variable of the session: they take no turn of the schedule.
+const TRIED: &str = r#"
+package tried;
+
+import java.sql.*;
+
+public class Tried {
+    public void leave(Connection connection, int doctor, int other) throws SQLException {
+        Pool.tried(connection);
+        PreparedStatement look =
+            connection.prepareStatement("select on_call from duty where doctor = ?");
+        look.setInt(1, other);
+        ResultSet rows = look.executeQuery();
+        if (rows.next() && rows.getInt(1) == 1) {
+            PreparedStatement change =
+                connection.prepareStatement("update duty set on_call = 0 where doctor = ?");
+            change.setInt(1, doctor);
+            change.executeUpdate();
+        }
+    }
+}
+"#;
+
+const POOL: &str = r#"
+package tried;
+
+import java.sql.*;
+
+class Pool {
+    static void tried(Connection connection) throws SQLException {
+        connection.createStatement().execute("SELECT 1");
+        connection.createStatement().execute("SET application_name = 'tried'");
+    }
+}
+"#;
+
+#[test]
+fn statements_of_a_pool_take_no_turn() {
+    let application = Application {
+        files: &[("tried/Tried.java", TRIED), ("tried/Pool.java", POOL)],
+        read: &["tried/Tried.java"],
+    };
+    skews_writes(shown("java-tried", &application, &as_they_are, LEVELS));
 }
 
 fn unplayable(name: &str, text: &str) -> Option<Vec<String>> {

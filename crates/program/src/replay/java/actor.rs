@@ -27,6 +27,8 @@ pub(super) struct Start<'a> {
     pub name: &'a str,
     /// How long it may compute between its statements.
     pub thinking: Duration,
+    /// The texts of its statements, each on one line.
+    pub statements: Vec<String>,
 }
 
 /// The socket of a thread of the application.
@@ -102,6 +104,7 @@ pub(super) struct JavaActor {
     thrown: Option<String>,
     name: String,
     thinking: Duration,
+    statements: Vec<String>,
     silent: Silent,
     /// When it was last told to go on.
     since: Instant,
@@ -115,6 +118,7 @@ impl JavaActor {
             start: Some(start.line),
             name: start.name.to_string(),
             thinking: start.thinking,
+            statements: start.statements,
             want: None,
             sent: None,
             executed: Vec::new(),
@@ -194,6 +198,17 @@ impl JavaActor {
             Some(_) => Ok(self.talk),
             None => self.end(deadline).map(|(talk, _)| talk),
         }
+    }
+
+    /// Whether a statement is about no table and was not read, as a pool sends one to try a connection: it
+    /// is none of those that have turns.
+    fn is_aside(&self, text: &str) -> bool {
+        let text = one_line(text);
+        let lower = text.to_ascii_lowercase();
+        let lower = lower.trim_end_matches(';').trim();
+        let first = lower.split(' ').next().unwrap_or_default();
+        let tries = matches!(lower, "select 1" | "select 1 from dual" | "values 1");
+        (tries || matches!(first, "set" | "show")) && !self.statements.contains(&text)
     }
 
     /// Adds what the application saw to the statement it saw it after.
@@ -345,6 +360,9 @@ impl Actor for JavaActor {
         }
         self.ask()?;
         let (sent, began) = match (event, self.want.take()) {
+            (_, Some(Want::Statement(text))) if self.is_aside(&text) => {
+                (Sent::Statement(text), Began::Before)
+            }
             (Event::Commit, Some(Want::Statement(text))) => (Sent::Statement(text), Began::Before),
             (_, Some(Want::Statement(text))) => (Sent::Statement(text), Began::Turn),
             (Event::Commit, Some(Want::Commit)) => (Sent::Commit, Began::Turn),

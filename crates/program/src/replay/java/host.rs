@@ -193,10 +193,12 @@ impl JavaHost {
                     written(value)
                 ));
             }
+            let statements = transaction.statements().into_iter();
             starts.push(Start {
                 line,
                 name: &transaction.name,
                 thinking: server.options.deadline / 3,
+                statements: statements.map(|one| one_line(&one.sql)).collect(),
             });
         }
         let seats = self.seats.drain(..count);
