@@ -3,7 +3,7 @@
 use super::actor::{Conversation, JavaActor, Silent, Start, still};
 use super::compile::{JavaApplication, joined};
 use crate::expr::Value;
-use crate::ir::Program;
+use crate::ir::{Program, Transaction};
 use crate::replay::dialect::Dialect;
 use crate::replay::error::ReplayError;
 use crate::replay::level::ServerLevel;
@@ -164,7 +164,6 @@ impl JavaHost {
             let problem = format!("{count} instances, but room for {room} in Java");
             return Err(ReplayError::new(problem));
         }
-        let dialect = server.dialect();
         let mut starts = Vec::new();
         for (at, instance) in scenario.instances.iter().enumerate() {
             let Some(transaction) = program.transactions.get(instance.transaction) else {
@@ -176,23 +175,7 @@ impl JavaHost {
             if silent.is_ok_and(|silent| silent.contains(&transaction.name)) {
                 return Err(still(&transaction.name));
             }
-            let level = levels[at];
-            let first = match scenario.begins_early(at) {
-                true => level.snapshot(dialect),
-                false => String::new(),
-            };
-            let before = level.session(dialect, server.has_snapshot()).join("\n");
-            let name = encoded(part_of(&transaction.name).0);
-            let file = encoded(&transaction.place.file);
-            let (before, first) = (encoded(&before), encoded(&first));
-            let mut line = format!("RUN\t{name}\t{file}\t{before}\t{first}");
-            for (parameter, value) in transaction.parameters.iter().zip(&instance.arguments) {
-                line.push_str(&format!(
-                    "\t{}\t{}",
-                    encoded(&parameter.name),
-                    written(value)
-                ));
-            }
+            let line = start_line(server, transaction, (scenario, at), levels[at]);
             let statements = transaction.statements().into_iter();
             starts.push(Start {
                 line,
@@ -274,6 +257,34 @@ impl Drop for JavaHost {
         // What cannot be removed is left to whoever gave the directory.
         let _ = std::fs::remove_dir_all(&self.directory);
     }
+}
+
+/// The line that starts the method of an instance.
+fn start_line(
+    server: &Server,
+    transaction: &Transaction,
+    (scenario, at): (&Scenario, usize),
+    level: ServerLevel,
+) -> String {
+    let dialect = server.dialect();
+    let instance = &scenario.instances[at];
+    let first = match scenario.begins_early(at) {
+        true => level.snapshot(dialect),
+        false => String::new(),
+    };
+    let before = level.session(dialect, server.has_snapshot()).join("\n");
+    let name = encoded(part_of(&transaction.name).0);
+    let file = encoded(&transaction.place.file);
+    let (before, first) = (encoded(&before), encoded(&first));
+    let mut line = format!("RUN\t{name}\t{file}\t{before}\t{first}");
+    for (parameter, value) in transaction.parameters.iter().zip(&instance.arguments) {
+        line.push_str(&format!(
+            "\t{}\t{}",
+            encoded(&parameter.name),
+            written(value)
+        ));
+    }
+    line
 }
 
 /// Waits for the threads of the application.
