@@ -176,9 +176,9 @@ pub struct JavaArgs {
     /// its statements as they were read
     #[arg(long)]
     pub java: bool,
-    /// What that code is compiled and run with: jars and directories, as javac takes them
+    /// What that code is compiled and run with: jars and directories, as javac takes them (repeatable)
     #[arg(long, value_name = "PATH", requires = "java")]
-    pub class_path: Option<String>,
+    pub class_path: Vec<String>,
 }
 
 #[derive(Args)]

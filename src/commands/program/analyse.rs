@@ -186,7 +186,7 @@ fn play_all(
         let mut stage = match place.as_str() {
             "store" => None,
             name => {
-                let java = java::application(&args.java, &read.files, None)?;
+                let java = java::application(&args.java, &read.files, program, None)?;
                 let setup = Setup {
                     name,
                     isolation: &args.isolation,

@@ -3,6 +3,7 @@
 use super::sources::Text;
 use crate::exit::Failure;
 use crate::program_args::JavaArgs;
+use program::Program;
 use program::replay::JavaApplication;
 use std::path::{Path, PathBuf};
 
@@ -11,6 +12,7 @@ use std::path::{Path, PathBuf};
 pub fn application(
     args: &JavaArgs,
     files: &[Text],
+    program: &Program,
     kept: Option<&str>,
 ) -> Result<Option<JavaApplication>, Failure> {
     if !args.java {
@@ -35,10 +37,16 @@ pub fn application(
             "--java plays Java code, and there is no .java file among the sources".to_string(),
         ));
     }
-    let class_path = args.class_path.as_deref().unwrap_or_default();
+    let has_entry = |path: &&PathBuf| {
+        let mut transactions = program.transactions.iter();
+        transactions.any(|one| Path::new(&*one.place.file) == path.as_path())
+    };
+    let entries = sources.iter().filter(has_entry).cloned().collect();
+    let class_path = args.class_path.iter().flat_map(std::env::split_paths);
     Ok(Some(JavaApplication {
+        entries,
         sources,
-        class_path: std::env::split_paths(Path::new(class_path)).collect(),
+        class_path: class_path.collect(),
         home: std::env::var_os("JAVA_HOME").map(PathBuf::from),
     }))
 }

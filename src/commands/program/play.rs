@@ -24,6 +24,8 @@ pub struct Outcome {
     /// What the checker says of the recorded history about serializability; none where not all that
     /// was read and written is in it.
     pub checked: Option<&'static str>,
+    /// What the application's own code threw: the number of the instance, and the text.
+    pub thrown: Vec<(usize, String)>,
 }
 
 /// The verdict about a scenario that cannot be played at a place.
@@ -38,6 +40,7 @@ impl Outcome {
             verdict: NOT_PLAYED,
             predicted: None,
             checked: None,
+            thrown: Vec::new(),
         }
     }
 
@@ -63,13 +66,19 @@ impl Outcome {
         if !self.is_played() {
             return json!({"on": self.place, "outcome": self.verdict, "reason": self.level});
         }
-        json!({
+        let mut json = json!({
             "on": self.place,
             "isolation": self.level,
             "outcome": self.verdict,
             "predicted": self.predicted,
             "serializable": self.checked,
-        })
+        });
+        if !self.thrown.is_empty() {
+            let thrown = self.thrown.iter();
+            let thrown = thrown.map(|(at, text)| json!({"instance": at, "text": text}));
+            json["thrown"] = thrown.collect();
+        }
+        json
     }
 
     /// On one line.
@@ -81,6 +90,9 @@ impl Outcome {
         if self.is_surprise() {
             let predicted = self.predicted.unwrap_or_default();
             out.push_str(&format!(" (predicted: {predicted})"));
+            for (at, text) in &self.thrown {
+                out.push_str(&format!("; T{at} threw {text}"));
+            }
         }
         if let Some(checked) = self.checked {
             out.push_str(&format!("; the checker: serializability {checked}"));
@@ -100,6 +112,7 @@ pub fn in_process(program: &Program, scenario: &Scenario) -> Result<Outcome, Fai
         verdict: appearance(&played, &judgement).name(),
         predicted: Some(Appearance::Manifested.name()),
         checked: checked(&played.history),
+        thrown: Vec::new(),
     })
 }
 

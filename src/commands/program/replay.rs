@@ -85,7 +85,8 @@ impl Stages {
         }
         let schema = &kept.program.schema;
         // The application's own code is compiled from the directory.
-        let java = super::java::application(&args.java, &kept.files, Some(&kept.directory))?;
+        let (program, directory) = (&kept.program, Some(kept.directory.as_str()));
+        let java = super::java::application(&args.java, &kept.files, program, directory)?;
         let instances = kept.scenario.instances.len();
         if let (Some(open), None) = (self.open.get_mut(place), &java)
             && open.schema == *schema

@@ -10,6 +10,7 @@ use program::replay::{
     ServerOptions,
 };
 use program::{Appearance, How, Program, Scenario, StoreLevel, appearance, judge, play};
+use std::net::TcpStream;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// No more scenarios than this are played at a time.
@@ -27,6 +28,8 @@ pub struct Stage {
 /// A place on a server with tables of its own.
 struct Lane {
     server: Server,
+    /// Its host and port.
+    address: String,
     java: Option<JavaHost>,
 }
 
@@ -48,8 +51,9 @@ impl Stage {
     pub fn open(program: &Program, setup: &Setup<'_>) -> Result<Stage, Failure> {
         // From here on there is something to clean up: the server and the tables.
         interrupt::listen();
+        let settings = settings(setup);
         let start = Start {
-            settings: &[],
+            settings: &settings,
             network_faults: false,
             progress: setup.progress,
         };
@@ -68,7 +72,11 @@ impl Stage {
             .map(|java| JavaHost::start(java, &server, setup.instances, &scratch));
         let java = java.transpose().map_err(failed)?;
         Ok(Stage {
-            lanes: vec![Lane { server, java }],
+            lanes: vec![Lane {
+                server,
+                address: address_of(&url),
+                java,
+            }],
             levels,
             url,
             _target: target,
@@ -96,7 +104,11 @@ impl Stage {
         while !has_java && self.lanes.len() < lanes_for(scenarios.len()) {
             let server = Server::open(&self.url, &program.schema, ServerOptions::default());
             let server = server.map_err(|error| Failure::with("another schema", error))?;
-            self.lanes.push(Lane { server, java: None });
+            self.lanes.push(Lane {
+                server,
+                address: address_of(&self.url),
+                java: None,
+            });
         }
         let (levels, next) = (&self.levels, AtomicUsize::new(0));
         let run = |lane: &mut Lane| -> Result<Vec<(usize, Vec<Outcome>)>, Failure> {
@@ -174,11 +186,7 @@ impl Lane {
     ) -> Result<Vec<Outcome>, Failure> {
         let place = self.server.product().to_string();
         let dialect = self.server.dialect();
-        if self.java.is_some()
-            && let Some(reason) = JavaHost::refuses(program, scenario)
-        {
-            return Ok(vec![Outcome::not_played(place, reason)]);
-        }
+        let address = &self.address;
         let mut replay = Replay::new(&mut self.server, program, scenario);
         if let Some(java) = &mut self.java {
             replay = replay.by(java);
@@ -194,11 +202,31 @@ impl Lane {
                     outcomes.push(Outcome::not_played(place, error.problem));
                     break;
                 }
-                judged => judged.map_err(|error| Failure::with(&place, error))?,
+                judged => judged.map_err(|error| given_up(&place, address, &error))?,
             };
             outcomes.push(outcome(&place, *level, predicted, &judged));
         }
         Ok(outcomes)
+    }
+}
+
+/// The host and the port of a URL.
+fn address_of(url: &str) -> String {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let host = rest.split(['/', '?']).next().unwrap_or(rest);
+    let host = host.rsplit_once('@').map_or(host, |(_, host)| host);
+    host.to_string()
+}
+
+/// The failure of a play. Drivers have many words for a server that is not there any more.
+fn given_up(place: &str, address: &str, error: &ReplayError) -> Failure {
+    let is_gone = match TcpStream::connect(address) {
+        Ok(_) => false,
+        Err(refused) => refused.kind() == std::io::ErrorKind::ConnectionRefused,
+    };
+    match is_gone {
+        true => Failure::with(place, format!("the server has ended: {error}")),
+        false => Failure::with(place, error),
     }
 }
 
@@ -208,12 +236,25 @@ fn outcome(
     predicted: Option<Appearance>,
     judged: &Judged,
 ) -> Outcome {
+    let instances = judged.played.instances.iter().zip(1..);
+    let thrown = instances.filter_map(|(one, at)| Some((at, one.thrown.clone()?)));
     Outcome {
         place: place.to_string(),
         level: level.name().to_string(),
         verdict: judged.appearance.name(),
         predicted: predicted.map(Appearance::name),
         checked: judged.complete.then(|| checked(&judged.history)).flatten(),
+        thrown: thrown.collect(),
+    }
+}
+
+/// What a server is started with. MariaDB tells `Accounts` from `ACCOUNTS` on most systems, which an
+/// application that was written elsewhere does not.
+fn settings(setup: &Setup<'_>) -> Vec<(String, String)> {
+    let started = setup.name.starts_with("mariadb") && !setup.name.contains("://");
+    match started && setup.java.is_some() {
+        true => vec![("lower_case_table_names".to_string(), "1".to_string())],
+        false => Vec::new(),
     }
 }
 

@@ -44,6 +44,8 @@ pub struct PlayedInstance {
     pub executed: Vec<Executed>,
     /// What became of it.
     pub fate: Fate,
+    /// What its own code threw, where that is played.
+    pub thrown: Option<String>,
 }
 
 /// A scenario that was played on a server.

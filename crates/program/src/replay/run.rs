@@ -108,6 +108,7 @@ fn try_play(
         instances.push(PlayedInstance {
             executed: actor.executed,
             fate: actor.fate.unwrap_or(Fate::Committed),
+            thrown: None,
         });
     }
     workers.append(&mut server.workers);

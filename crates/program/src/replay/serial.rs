@@ -110,7 +110,11 @@ fn alone(
     } else if fate != Fate::Committed {
         server.ask(&format!("rollback to savepoint {savepoint}"))?;
     }
-    Ok(PlayedInstance { executed, fate })
+    Ok(PlayedInstance {
+        executed,
+        fate,
+        thrown: None,
+    })
 }
 
 fn did(call: &Call<'_>, text: String, result: ResultSet) -> Executed {

@@ -11,6 +11,7 @@ mod java_classes;
 mod java_commits;
 mod java_declared;
 mod java_helpers;
+mod java_objects;
 mod java_replay;
 mod java_styles;
 mod java_templates;

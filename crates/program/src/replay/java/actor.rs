@@ -8,14 +8,28 @@ use crate::replay::played::{Executed, Fate, PlayedInstance};
 use crate::replay::schedule::{Actor, Began};
 use crate::scenario::Event;
 use crate::sql::split::one_line;
+use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::{Arc, Mutex};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-/// How long the application may compute between its statements.
-const THINKING: Duration = Duration::from_secs(60);
+/// The transactions whose methods once did nothing for too long. They are not tried again.
+pub(super) type Silent = Arc<Mutex<BTreeSet<String>>>;
+
+/// What is known of a method before it runs.
+pub(super) struct Start<'a> {
+    /// The line that starts it.
+    pub line: String,
+    /// The transaction.
+    pub name: &'a str,
+    /// How long it may compute between its statements.
+    pub thinking: Duration,
+    /// The texts of its statements, each on one line.
+    pub statements: Vec<String>,
+}
 
 /// The socket of a thread of the application.
 pub(super) struct Conversation {
@@ -86,20 +100,49 @@ pub(super) struct JavaActor {
     fate: Option<Fate>,
     /// Whether the method has returned.
     is_back: bool,
+    /// What it threw.
+    thrown: Option<String>,
+    name: String,
+    thinking: Duration,
+    statements: Vec<String>,
+    silent: Silent,
+    /// When it was last told to go on.
+    since: Instant,
 }
 
 impl JavaActor {
-    pub fn new(talk: Conversation, start: String) -> JavaActor {
+    /// The thread that will run a method.
+    pub fn new(talk: Conversation, start: Start<'_>, silent: &Silent) -> JavaActor {
         JavaActor {
             talk,
-            start: Some(start),
+            start: Some(start.line),
+            name: start.name.to_string(),
+            thinking: start.thinking,
+            statements: start.statements,
             want: None,
             sent: None,
             executed: Vec::new(),
             begun: 0,
             fate: None,
             is_back: false,
+            thrown: None,
+            silent: Arc::clone(silent),
+            since: Instant::now(),
         }
+    }
+
+    /// The error of a method that does nothing, which is not tried again.
+    fn is_silent(&self) -> ReplayError {
+        if let Ok(mut silent) = self.silent.lock() {
+            silent.insert(self.name.clone());
+        }
+        still(&self.name)
+    }
+
+    fn ended(&mut self, report: &str, thrown: &str) {
+        self.saw(report);
+        self.is_back = true;
+        self.thrown = Some(decoded(thrown)).filter(|text| !text.is_empty());
     }
 
     /// Starts the method, and lets it run alone until it is behind a commit and asks for one of these
@@ -133,7 +176,9 @@ impl JavaActor {
 
     /// Hears what came of a step of a method that runs alone; why the server refused it, if it did.
     fn hear_led(&mut self) -> Result<Option<String>, ReplayError> {
-        let line = self.talk.hear(THINKING)?.unwrap_or_default();
+        let Some(line) = self.talk.hear(self.thinking)? else {
+            return Err(self.is_silent());
+        };
         let fields: Vec<&str> = line.split('\t').collect();
         match fields.as_slice() {
             ["BEGUN"] | ["DONE", _] => Ok(None),
@@ -155,6 +200,17 @@ impl JavaActor {
         }
     }
 
+    /// Whether a statement is about no table and was not read, as a pool sends one to try a connection: it
+    /// is none of those that have turns.
+    fn is_aside(&self, text: &str) -> bool {
+        let text = one_line(text);
+        let lower = text.to_ascii_lowercase();
+        let lower = lower.trim_end_matches(';').trim();
+        let first = lower.split(' ').next().unwrap_or_default();
+        let tries = matches!(lower, "select 1" | "select 1 from dual" | "values 1");
+        (tries || matches!(first, "set" | "show")) && !self.statements.contains(&text)
+    }
+
     /// Adds what the application saw to the statement it saw it after.
     fn saw(&mut self, report: &str) {
         if let Some(last) = self.executed.last_mut() {
@@ -169,9 +225,8 @@ impl JavaActor {
         if self.want.is_some() || self.is_back {
             return Ok(());
         }
-        let Some(line) = self.talk.hear(THINKING)? else {
-            let problem = format!("the application does nothing for {THINKING:?}");
-            return Err(ReplayError::new(problem));
+        let Some(line) = self.talk.hear(self.thinking)? else {
+            return Err(self.is_silent());
         };
         let fields: Vec<&str> = line.split('\t').collect();
         match fields.as_slice() {
@@ -183,9 +238,8 @@ impl JavaActor {
                     _ => Want::Statement(decoded(text)),
                 });
             }
-            ["END", report, _] => {
-                self.saw(report);
-                self.is_back = true;
+            ["END", report, thrown] => {
+                self.ended(report, thrown);
                 // A method that ended without a word of its end has done nothing that lasts.
                 self.fate.get_or_insert(Fate::Undone);
             }
@@ -210,10 +264,7 @@ impl JavaActor {
             };
             let fields: Vec<&str> = line.split('\t').collect();
             match fields.as_slice() {
-                ["END", report, _] => {
-                    self.saw(report);
-                    self.is_back = true;
-                }
+                ["END", report, thrown] => self.ended(report, thrown),
                 ["WANT", ..] => self.talk.tell("STOP")?,
                 _ => return Err(problem(&fields)),
             }
@@ -221,6 +272,7 @@ impl JavaActor {
         let played = PlayedInstance {
             executed: self.executed,
             fate: self.fate.unwrap_or(Fate::Undone),
+            thrown: self.thrown,
         };
         Ok((self.talk, played))
     }
@@ -280,6 +332,14 @@ impl JavaActor {
     }
 }
 
+/// What is said of a transaction whose method does nothing.
+pub(super) fn still(name: &str) -> ReplayError {
+    ReplayError::unplayable(format!(
+        "the code of {name} does nothing for long: it waits for something, or does not end; without \
+         --java its statements are played"
+    ))
+}
+
 impl Actor for JavaActor {
     fn session(&self) -> u64 {
         self.talk.session
@@ -288,7 +348,7 @@ impl Actor for JavaActor {
     fn perform(&mut self, event: Event) -> Result<Began, ReplayError> {
         if let Some(start) = self.start.take() {
             self.talk.tell(&start)?;
-            self.sent = Some(Sent::Begin);
+            (self.sent, self.since) = (Some(Sent::Begin), Instant::now());
             return Ok(match event {
                 Event::Begin => Began::Turn,
                 _ => Began::Before,
@@ -300,6 +360,9 @@ impl Actor for JavaActor {
         }
         self.ask()?;
         let (sent, began) = match (event, self.want.take()) {
+            (_, Some(Want::Statement(text))) if self.is_aside(&text) => {
+                (Sent::Statement(text), Began::Before)
+            }
             (Event::Commit, Some(Want::Statement(text))) => (Sent::Statement(text), Began::Before),
             (_, Some(Want::Statement(text))) => (Sent::Statement(text), Began::Turn),
             (Event::Commit, Some(Want::Commit)) => (Sent::Commit, Began::Turn),
@@ -317,7 +380,14 @@ impl Actor for JavaActor {
 
     fn answer(&mut self, within: Duration) -> Result<Option<Event>, ReplayError> {
         let Some(line) = self.talk.hear(within)? else {
-            return Ok(None);
+            // Until then nothing was sent to the server that it could wait for.
+            let slow =
+                matches!(self.sent, Some(Sent::Begin)) && self.since.elapsed() > self.thinking;
+            return if slow {
+                Err(self.is_silent())
+            } else {
+                Ok(None)
+            };
         };
         let Some(sent) = self.sent.take() else {
             return Ok(None);

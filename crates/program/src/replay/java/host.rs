@@ -1,16 +1,15 @@
 //! The process that runs the application, and the sockets of its threads.
 
-use super::actor::{Conversation, JavaActor};
+use super::actor::{Conversation, JavaActor, Silent, Start, still};
 use super::compile::{JavaApplication, joined};
 use crate::expr::Value;
-use crate::ir::Program;
+use crate::ir::{Program, Transaction};
 use crate::replay::dialect::Dialect;
 use crate::replay::error::ReplayError;
 use crate::replay::level::ServerLevel;
 use crate::replay::played::PlayedInstance;
 use crate::replay::server::Server;
 use crate::scenario::Scenario;
-use crate::schema::Type;
 use crate::sql::split::one_line;
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Write};
@@ -32,6 +31,7 @@ pub struct JavaHost {
     /// None after something went wrong, until it is needed again.
     process: Option<Process>,
     seats: Vec<Conversation>,
+    silent: Silent,
 }
 
 /// Java, which runs as long as its input is open.
@@ -54,12 +54,17 @@ impl JavaHost {
         let nanos = since.unwrap_or_default().as_nanos();
         let directory = scratch.join(format!("isolde-java-{}-{nanos}", std::process::id()));
         let failed = |error: std::io::Error| ReplayError::new(format!("starting Java: {error}"));
-        std::fs::create_dir_all(&directory).map_err(failed)?;
-        if let Err(error) = application.compile(&path, &directory) {
-            let _ = std::fs::remove_dir_all(&directory);
-            return Err(error);
+        let (classes, drivers) = (directory.join("classes"), directory.join("drivers"));
+        std::fs::create_dir_all(&classes).map_err(failed)?;
+        match application.compile(&path, &classes, &drivers) {
+            Ok(resources) => path.extend(resources),
+            Err(error) => {
+                let _ = std::fs::remove_dir_all(&directory);
+                return Err(error);
+            }
         }
-        path.insert(0, directory.clone());
+        path.insert(0, classes);
+        path.push(drivers);
         let mut host = JavaHost {
             java: application.program("java"),
             class_path: joined(&path),
@@ -67,6 +72,7 @@ impl JavaHost {
             instances,
             process: None,
             seats: Vec::new(),
+            silent: Silent::default(),
         };
         host.run(server)?;
         Ok(host)
@@ -100,7 +106,7 @@ impl JavaHost {
         let Some(mut input) = child.stdin.take() else {
             return Err(ReplayError::new("Java takes no input"));
         };
-        let classes = encoded(&self.directory.to_string_lossy());
+        let classes = encoded(&self.directory.join("classes").to_string_lossy());
         let told = writeln!(input, "{port}\t{word}\t{}\t{classes}", self.instances);
         let process = self.process.insert(Process {
             child,
@@ -145,30 +151,6 @@ impl JavaHost {
         Ok(())
     }
 
-    /// Why a scenario cannot be played by methods; none if it can.
-    pub fn refuses(program: &Program, scenario: &Scenario) -> Option<String> {
-        let object = |value: &Value| match value {
-            Value::List(all) => all.iter().any(|one| matches!(one, Value::List(_))),
-            _ => false,
-        };
-        for instance in &scenario.instances {
-            let transaction = program.transactions.get(instance.transaction)?;
-            let mut given = transaction.parameters.iter().zip(&instance.arguments);
-            let made = given.find(|(parameter, value)| {
-                let single = parameter.ty != Type::List && matches!(value, Value::List(_));
-                single || object(value)
-            });
-            if let Some((parameter, _)) = made {
-                return Some(format!(
-                    "{} takes an object ({}), which is not made from a scenario; without --java its \
-                     statements are played",
-                    transaction.name, parameter.name
-                ));
-            }
-        }
-        None
-    }
-
     /// An actor for each instance of a scenario.
     pub(super) fn seat(
         &mut self,
@@ -182,36 +164,30 @@ impl JavaHost {
             let problem = format!("{count} instances, but room for {room} in Java");
             return Err(ReplayError::new(problem));
         }
-        if let Some(reason) = JavaHost::refuses(program, scenario) {
-            return Err(ReplayError::new(reason));
-        }
-        let dialect = server.dialect();
-        let mut lines = Vec::new();
+        let mut starts = Vec::new();
         for (at, instance) in scenario.instances.iter().enumerate() {
             let Some(transaction) = program.transactions.get(instance.transaction) else {
                 return Err(ReplayError::new(
                     "an instance of a transaction that is not there",
                 ));
             };
-            let level = levels[at];
-            let first = match scenario.begins_early(at) {
-                true => level.snapshot(dialect),
-                false => String::new(),
-            };
-            let before = level.session(dialect, server.has_snapshot()).join("\n");
-            let name = encoded(part_of(&transaction.name).0);
-            let file = encoded(&transaction.place.file);
-            let (before, first) = (encoded(&before), encoded(&first));
-            let mut line = format!("RUN\t{name}\t{file}\t{before}\t{first}");
-            for value in &instance.arguments {
-                line.push_str(&format!("\t{}", written(value)));
+            let silent = self.silent.lock();
+            if silent.is_ok_and(|silent| silent.contains(&transaction.name)) {
+                return Err(still(&transaction.name));
             }
-            lines.push(line);
+            let line = start_line(server, transaction, (scenario, at), levels[at]);
+            let statements = transaction.statements().into_iter();
+            starts.push(Start {
+                line,
+                name: &transaction.name,
+                thinking: server.options.deadline / 3,
+                statements: statements.map(|one| one_line(&one.sql)).collect(),
+            });
         }
         let seats = self.seats.drain(..count);
-        let actors = seats.zip(lines);
+        let actors = seats.zip(starts);
         let mut actors: Vec<JavaActor> = actors
-            .map(|(seat, line)| JavaActor::new(seat, line))
+            .map(|(seat, start)| JavaActor::new(seat, start, &self.silent))
             .collect();
         // What methods do before the transaction that is played is done before all, one by one.
         let mut refused = None;
@@ -239,6 +215,11 @@ impl JavaHost {
             )));
         }
         Ok(actors)
+    }
+
+    /// Whether somebody still has threads of it, after an error.
+    pub(super) fn lacks_threads(&self) -> bool {
+        self.seats.len() < self.instances
     }
 
     /// Ends the application: after an error nobody knows what its threads wait for.
@@ -276,6 +257,34 @@ impl Drop for JavaHost {
         // What cannot be removed is left to whoever gave the directory.
         let _ = std::fs::remove_dir_all(&self.directory);
     }
+}
+
+/// The line that starts the method of an instance.
+fn start_line(
+    server: &Server,
+    transaction: &Transaction,
+    (scenario, at): (&Scenario, usize),
+    level: ServerLevel,
+) -> String {
+    let dialect = server.dialect();
+    let instance = &scenario.instances[at];
+    let first = match scenario.begins_early(at) {
+        true => level.snapshot(dialect),
+        false => String::new(),
+    };
+    let before = level.session(dialect, server.has_snapshot()).join("\n");
+    let name = encoded(part_of(&transaction.name).0);
+    let file = encoded(&transaction.place.file);
+    let (before, first) = (encoded(&before), encoded(&first));
+    let mut line = format!("RUN\t{name}\t{file}\t{before}\t{first}");
+    for (parameter, value) in transaction.parameters.iter().zip(&instance.arguments) {
+        line.push_str(&format!(
+            "\t{}\t{}",
+            encoded(&parameter.name),
+            written(value)
+        ));
+    }
+    line
 }
 
 /// Waits for the threads of the application.
@@ -359,9 +368,7 @@ fn written(value: &Value) -> String {
         Value::Real(number) => format!("r{number}"),
         Value::Text(text) => format!("t{}", encoded(text)),
         Value::List(all) => {
-            // Lists within lists have no place in a line; nobody has such an argument.
-            let plain = all.iter().filter(|one| !matches!(one, Value::List(_)));
-            let all: Vec<String> = plain.map(written).collect();
+            let all: Vec<String> = all.iter().map(written).collect();
             format!("[{}]", all.join(","))
         }
     }
@@ -415,6 +422,8 @@ mod tests {
     fn values_are_written_for_java() {
         let list = Value::List(vec![Value::Integer(-1), Value::Text("a,b".to_string())]);
         assert_eq!(written(&list), "[i-1,tYSxi]");
+        let nested = Value::List(vec![Value::Null, list]);
+        assert_eq!(written(&nested), "[n,[i-1,tYSxi]]");
         assert_eq!(written(&Value::Boolean(true)), "b1");
     }
 }
