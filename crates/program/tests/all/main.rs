@@ -14,6 +14,7 @@ mod java_helpers;
 mod java_replay;
 mod java_styles;
 mod java_templates;
+mod java_unread;
 mod log;
 mod micro;
 mod order_invariants;
