@@ -245,9 +245,16 @@ impl Encoder<'_> {
         &'s self,
         object: &'s Symbol,
     ) -> impl Iterator<Item = (&'s str, &'s Symbol)> {
+        // Whether it is NULL depends on the place: of an element of a list, on whether that is long enough.
+        let same = move |one: &Symbol| match (one, object) {
+            (Symbol::Scalar { value: one, .. }, Symbol::Scalar { value: other, .. }) => {
+                one == other
+            }
+            (one, other) => one == other,
+        };
         self.calls.iter().filter_map(move |(name, given, value)| {
             let field = name.strip_prefix(FIELD)?;
-            (given.as_slice() == std::slice::from_ref(object)).then_some((field, value))
+            matches!(given.as_slice(), [one] if same(one)).then_some((field, value))
         })
     }
 
