@@ -121,7 +121,11 @@ fn a_view_is_its_query() {
             Ok(program) => program,
             Err(error) => panic!("{error}"),
         };
-        let found = analyse(&program, &Options::default()).anomalies;
+        let options = Options {
+            external: true,
+            ..Options::default()
+        };
+        let found = analyse(&program, &options).anomalies;
         found.into_iter().map(|one| one.kind).collect::<Vec<Kind>>()
     };
     assert_eq!(kinds(through), kinds(plain));
