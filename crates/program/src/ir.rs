@@ -5,7 +5,7 @@
 //! [`crate::Transaction::paths`] needs to follow that: a path is straight, and has neither.
 
 use crate::expr::{Condition, Expr, PartId, StatementId, VariableId};
-use crate::place::{Note, Place};
+use crate::place::{Note, NoteKind, Place};
 use crate::schema::{ColumnId, Schema, TableId, Type};
 use std::collections::BTreeSet;
 
@@ -29,9 +29,16 @@ impl Program {
         self.transactions.iter().find(same)
     }
 
-    /// How many statements or calls of the sources are missing, as they were not understood.
+    /// How many statements or calls of the sources are missing, as they were not understood, and may matter: a query
+    /// does not where nothing is written.
     pub fn left_out(&self) -> usize {
-        let missing = |note: &&crate::place::Note| note.kind == crate::place::NoteKind::LeftOut;
+        let mut statements = self.transactions.iter().flat_map(Transaction::statements);
+        let writes = statements.any(Statement::is_write);
+        let missing = |note: &&Note| match note.kind {
+            NoteKind::LeftOut => true,
+            NoteKind::Unread => writes,
+            NoteKind::Value | NoteKind::Boundary | NoteKind::Statement => false,
+        };
         self.notes.iter().filter(missing).count()
     }
 }

@@ -43,7 +43,9 @@ pub use place::{Note, NoteKind, Place, ProgramError, shorten};
 pub use print::Printer;
 pub use resolve::fold_arithmetic;
 pub use scenario::{Edge, EdgeKind, Event, Instance, Point, Scenario, StoreLevel, StoredRow, Turn};
-pub use schema::{Column, ColumnId, ForeignKey, Schema, Table, TableId, Type, bare_name};
+pub use schema::{
+    Column, ColumnId, ForeignKey, Schema, Table, TableId, Type, ViewQuery, bare_name,
+};
 pub use sources::{SourceFile, read_sources};
 pub use sql::{Arguments, DdlReader, Placeholder, Sql, read_sql, schema_of};
 pub use sqlfile::read_sql_file;

@@ -56,6 +56,8 @@ pub enum NoteKind {
     /// A statement, a branch or a loop is not exactly as in the source.
     #[default]
     Statement,
+    /// A query of the source is missing. It changes nothing, so that matters only where something else does.
+    Unread,
     /// A statement of the source is missing: nothing is proved about what is.
     LeftOut,
 }

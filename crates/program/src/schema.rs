@@ -144,14 +144,34 @@ impl Table {
     }
 }
 
+/// A view: a query with a name.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ViewQuery {
+    /// The name as declared, without quotes.
+    pub name: String,
+    /// The names of its columns; where there are none, those of the query.
+    pub columns: Vec<String>,
+    /// The query, in SQL.
+    pub query: String,
+}
+
 /// All tables.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Schema {
     /// The tables, in the order of their declaration.
     pub tables: Vec<Table>,
+    /// The views; of those with the same name the last counts.
+    pub views: Vec<ViewQuery>,
 }
 
 impl Schema {
+    /// The view of that name; case, quotes and a schema prefix do not matter.
+    pub fn view(&self, name: &str) -> Option<&ViewQuery> {
+        let bare = bare_name(name);
+        let mut views = self.views.iter().rev();
+        views.find(|view| view.name.eq_ignore_ascii_case(bare))
+    }
+
     /// The table of that name; case, quotes and a schema prefix do not matter.
     pub fn find(&self, name: &str) -> Option<TableId> {
         let bare = bare_name(name);

@@ -9,8 +9,8 @@ use crate::output;
 use crate::program_args::RobustArgs;
 use crate::report::program::{edge_text, story};
 use program::robust::{
-    Counterexample, Level, Method, Relations, RobustOptions, Robustness, Safety, Subsets, check,
-    safe_at, subsets_until,
+    Counterexample, Level, Method, Relations, RobustOptions, Robustness, Safety, Subsets,
+    check_and_search, safe_at, subsets_until,
 };
 use program::{Program, StoreLevel};
 use serde_json::{Value, json};
@@ -36,7 +36,10 @@ pub fn run(args: &RobustArgs) -> Result<Exit, Failure> {
         .into_iter()
         .map(|(name, levels)| {
             let program = Arc::clone(&shared);
-            let answer = limit.within(move || check(&program, &levels, &options));
+            // The levels share the time, and something is left for the advice.
+            let time = limit.left().map(|left| left / 3);
+            let ask = move || check_and_search(&program, &levels, &options, time);
+            let answer = limit.within(ask);
             (name, answer.unwrap_or_else(|| limit.passed()))
         })
         .collect();
@@ -103,7 +106,8 @@ fn text(
         if suspected && args.level_of.is_empty() {
             let _ = writeln!(
                 out,
-                "  'isolde program -l {level}' searches for a run that shows it, in more ways\n"
+                "  nor did the search for anomalies find a run that shows it; 'isolde program -l {level} --external' tells \
+                 within which bounds, and takes larger ones\n"
             );
         }
     }

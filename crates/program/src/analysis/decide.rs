@@ -145,16 +145,18 @@ impl Search<'_> {
                 pair.is_some_and(|(asked, found)| implied_by(asked, found))
             });
             // Where a level has no order for it, nothing that another one found happens there.
-            let answer = match known.filter(|_| !orders.is_empty()) {
-                Some(known) => Attempt::Found(known.scenario.clone()),
-                None => {
-                    let asked = (level, orders);
-                    self.try_orders(cycle, &layout, &slices, asked, decided)
-                }
-            };
-            match answer {
+            if let Some(known) = known.filter(|_| !orders.is_empty()).cloned() {
+                decided.found.push(LevelWitness { level, ..known });
+                continue;
+            }
+            let asked = (level, orders);
+            match self.try_orders(cycle, &layout, &slices, asked, decided) {
                 Attempt::Found(scenario) => {
-                    decided.found.push(LevelWitness { level, scenario });
+                    decided.found.push(LevelWitness {
+                        level,
+                        scenario,
+                        paths: paths.clone(),
+                    });
                     continue;
                 }
                 Attempt::Undecided => decided.undecided.push(level),

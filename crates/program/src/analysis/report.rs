@@ -6,10 +6,12 @@ use super::cycles::Cycle;
 use super::encode::{ELEMENTS_MAX, OTHERS_MAX};
 use super::kind::Kind;
 use super::routes::Routes;
+use crate::paths::Path;
 use crate::place::Place;
 use crate::scenario::{Edge, EdgeKind, Point, Scenario, StoreLevel};
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use std::sync::Arc;
 
 /// Follows an analysis while it runs.
 pub trait Watch {
@@ -79,6 +81,8 @@ pub struct LevelWitness {
     pub level: Option<StoreLevel>,
     /// What happens there.
     pub scenario: Scenario,
+    /// The paths of the instances.
+    pub paths: Vec<Arc<Path>>,
 }
 
 /// A statement on the cycle of an anomaly.

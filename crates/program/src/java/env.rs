@@ -75,7 +75,19 @@ pub(super) fn is_sql(text: &str) -> bool {
     let known = [
         "select", "insert", "update", "delete", "replace", "with", "merge", "upsert",
     ];
-    known.contains(&word.to_ascii_lowercase().as_str())
+    known.contains(&word.to_ascii_lowercase().as_str()) || is_view(text)
+}
+
+/// Whether a text makes or drops a view.
+pub(super) fn is_view(text: &str) -> bool {
+    let words = text.split(|c: char| c.is_whitespace() || c == '(');
+    let mut words = words
+        .filter(|word| !word.is_empty())
+        .map(str::to_ascii_lowercase);
+    let first = words.next();
+    let between = ["or", "replace", "temp", "temporary", "materialized"];
+    let object = words.find(|word| !between.contains(&word.as_str()));
+    matches!(first.as_deref(), Some("create" | "drop")) && object.as_deref() == Some("view")
 }
 
 /// Whether a text starts like a piece of a statement that is put together.

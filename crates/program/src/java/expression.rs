@@ -148,10 +148,16 @@ impl<'a> Translator<'a> {
         let made = field
             .value
             .or_else(|| self.index.only_assigned(class, name))?;
+        let before = self.index.before_assigned(class, made);
         let hidden = std::mem::take(&mut self.env.slots);
+        let building = std::mem::replace(&mut self.building, true);
         let mut val = Val::Nothing;
         // What it does on the way happened before.
-        self.apart(|this| val = this.value(made));
+        self.apart(|this| {
+            this.block(before, None);
+            val = this.value(made);
+        });
+        self.building = building;
         self.env.slots = hidden;
         match &val {
             Val::Expr(value) => self.text_of(value).map(|_| val),

@@ -337,6 +337,19 @@ impl<'a> Index<'a> {
         }
     }
 
+    /// The statements of an initializer (`{ … }` in a class) that come before what a field is assigned there.
+    pub fn before_assigned(&self, class: usize, made: &Node) -> &'a [Node] {
+        let body = self.classes[class].node.child("body");
+        let members = body.map_or(&[][..], |body| &body.children);
+        for block in members.iter().filter(|one| one.kind == "block") {
+            let place = block.children.iter().position(|one| one.holds(made));
+            if let Some(place) = place {
+                return &block.children[..place];
+            }
+        }
+        &[]
+    }
+
     /// `a + b + …`: numbers are added, anything else is joined. The chain leans to the left and is
     /// followed without recursion.
     fn sum(&self, class: usize, node: &'a Node, depth: usize) -> Option<Value> {

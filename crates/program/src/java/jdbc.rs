@@ -1,15 +1,15 @@
 //! Calls of JDBC: preparing, binding, executing, and walking through rows.
 
-use super::env::{PreparedId, Val};
+use super::env::{PreparedId, Val, is_view};
 use super::text::fitted;
 use super::translate::{Prepared, Translator};
 use super::tree::Node;
 use crate::expr::{Expr, PartId, StatementId, UnknownId};
 use crate::ir::{Action, Output, Statement, Step};
-use crate::place::shorten;
+use crate::place::{NoteKind, shorten};
 use crate::resolve::FIELD;
 use crate::schema::Type;
-use crate::sql::{Arguments, Placeholder, Sql, read_sql};
+use crate::sql::{Arguments, Placeholder, Sql, only_reads, read_sql};
 use std::collections::BTreeMap;
 
 /// Values for placeholders with names.
@@ -367,6 +367,15 @@ impl<'a> Translator<'a> {
             self.left_out(node, &assumed, advice);
             return true;
         }
+        if is_view(sql) {
+            let assumed = "a view is made or dropped, which changes no row";
+            self.note(
+                node,
+                assumed,
+                "Write the query of the view where it is used.",
+            );
+            return true;
+        }
         sql.trim_matches(|c: char| c == ';' || c.is_whitespace())
             .is_empty()
     }
@@ -429,7 +438,11 @@ impl<'a> Translator<'a> {
             Ok(Sql::Ignored) => None,
             Err(error) => {
                 let assumed = format!("the statement is left out: {}", error.problem);
-                self.left_out(node, &assumed, &error.advice);
+                let kind = match only_reads(sql) {
+                    true => NoteKind::Unread,
+                    false => NoteKind::LeftOut,
+                };
+                self.add_note(node, &assumed, &error.advice, kind);
                 None
             }
         }

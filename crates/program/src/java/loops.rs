@@ -93,7 +93,7 @@ impl<'a> Translator<'a> {
                 }
             }
         }
-        if self.is_over_given(node) {
+        if self.is_over_given(node) || self.is_counted(node) {
             return self.each_turn(node);
         }
         self.forget_assigned(node);

@@ -272,6 +272,30 @@ fn follow<'a>(translator: &mut Translator<'a>, class: usize, method: &'a Node) {
     }
 }
 
+/// A transaction without a statement: missing is what it calls, if anything.
+fn nothing_found(method: &Node, name: &str) -> Note {
+    let calls = |one: &&Node| {
+        matches!(
+            one.kind,
+            "method_invocation" | "object_creation_expression" | "method_reference"
+        )
+    };
+    let (assumed, advice, kind) = match method.all().iter().any(calls) {
+        true => {
+            let advice = "Give the files of the classes it calls, too.";
+            ("no statement was found in it", advice, NoteKind::LeftOut)
+        }
+        false => ("it does nothing", "", NoteKind::Statement),
+    };
+    Note {
+        place: method.place(),
+        text: name.to_string(),
+        assumed: assumed.to_string(),
+        advice: advice.to_string(),
+        kind,
+    }
+}
+
 fn transaction<'a>(
     index: &'a Index<'a>,
     schema: &'a Schema,
@@ -317,13 +341,8 @@ fn transaction<'a>(
         .filter(|note| note.kind == NoteKind::LeftOut)
         .count();
     if translator.statement_next == 0 && translator.met.is_empty() && left_out == 0 {
-        translator.notes.push(Note {
-            place: method.place(),
-            text: transaction.name.clone(),
-            assumed: "no statement was found in it".to_string(),
-            advice: "Give the files of the classes it calls, too.".to_string(),
-            kind: NoteKind::LeftOut,
-        });
+        let note = nothing_found(method, &transaction.name);
+        translator.notes.push(note);
     }
     transaction.variables = std::mem::take(&mut translator.variables);
     transaction.level = translator.level.take();

@@ -62,7 +62,7 @@ pub(super) fn gathered(method: &Node, mut arguments: Vec<Val>) -> Vec<Val> {
 }
 
 /// Whether constants decide a condition.
-fn known(condition: &Condition) -> Option<bool> {
+pub(super) fn known(condition: &Condition) -> Option<bool> {
     let Condition::Compare {
         comparison,
         left: Expr::Constant(Value::Integer(left)),
@@ -114,6 +114,46 @@ impl<'a> Translator<'a> {
                         && slot.is_some_and(|slot| matches!(slot.val, Val::Given(_)))
                 })
             })
+    }
+
+    /// Whether a loop does nothing but put together the text of a field, as often as constants say.
+    pub fn is_counted(&self, node: &'a Node) -> bool {
+        let children = node.child("condition").zip(node.child("body"));
+        let Some((test, body)) = children.filter(|_| self.building) else {
+            return false;
+        };
+        let joins = |one: &Node| match one.kind {
+            "method_invocation" => matches!(one.name(), "append" | "format" | "valueOf"),
+            "object_creation_expression" | "break_statement" | "continue_statement" => false,
+            _ => true,
+        };
+        let counter = test.child("left").map_or("", Node::text);
+        let slot = self.env.slots.get(counter);
+        let from = slot.and_then(|slot| match &slot.val {
+            Val::Expr(Expr::Constant(Value::Integer(from))) => Some(*from),
+            _ => None,
+        });
+        let end = test.child("right");
+        let to = end.and_then(|end| self.index.constant(self.class(), end));
+        let turns = match (from, to) {
+            (Some(from), Some(Value::Integer(to))) => to.saturating_sub(from),
+            _ => return false,
+        };
+        let assigned = |one: &Node| {
+            let left = one.child("left").or(one.children.first());
+            let assigns = matches!(one.kind, "assignment_expression" | "update_expression");
+            assigns && left.is_some_and(|left| left.text() == counter)
+        };
+        let updates: Vec<&Node> = node
+            .children
+            .iter()
+            .filter(|c| c.field == Some("update"))
+            .collect();
+        let counts = matches!(updates.as_slice(), [one] if one.kind == "update_expression"
+            && assigned(one) && one.text().contains("++"));
+        let all = body.all();
+        let plain = node.kind == "for_statement" && (0..TURNS_MAX as i64).contains(&turns);
+        plain && counts && all.iter().all(|one| joins(one) && !assigned(one))
     }
 
     /// `for (int i = 0; i < values.length; i++)`, turn by turn.

@@ -4,6 +4,7 @@
 use super::branch::Arm;
 use super::env::Val;
 use super::loops::Target;
+use super::spread::known;
 use super::translate::{Chain, Translator};
 use super::tree::Node;
 use crate::expr::{Comparison, Condition, Expr};
@@ -267,10 +268,10 @@ impl<'a> Translator<'a> {
             None => {}
         }
         let condition = self.condition(test);
-        match condition {
-            Condition::True => return self.value(then),
-            Condition::False => return self.value(otherwise),
-            _ => {}
+        match known(&condition) {
+            Some(true) => return self.value(then),
+            Some(false) => return self.value(otherwise),
+            None => {}
         }
         let mut sides = (Val::Nothing, Val::Nothing);
         let one = self.apart(|this| sides.0 = this.value(then));

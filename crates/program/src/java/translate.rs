@@ -108,6 +108,8 @@ pub(super) struct Translator<'a> {
     pub opened: bool,
     /// Whether what is followed is in a transaction by an annotation.
     pub marked: bool,
+    /// Whether what is followed puts the text of a field together.
+    pub building: bool,
     /// The texts of SQL that were met.
     pub met: Vec<String>,
 }
@@ -140,6 +142,7 @@ impl<'a> Translator<'a> {
             ended: false,
             opened: false,
             marked: false,
+            building: false,
             met: Vec::new(),
         }
     }

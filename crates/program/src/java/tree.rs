@@ -54,6 +54,12 @@ impl Node {
         }
     }
 
+    /// Whether it is the other node, or around it.
+    pub fn holds(&self, other: &Node) -> bool {
+        let same = Arc::ptr_eq(&self.source, &other.source);
+        same && self.from <= other.from && other.to <= self.to
+    }
+
     /// The child of that role.
     pub fn child(&self, field: &str) -> Option<&Node> {
         self.children.iter().find(|one| one.field == Some(field))

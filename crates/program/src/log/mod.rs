@@ -19,7 +19,7 @@ use crate::expr::{Expr, ParameterId, StatementId, UnknownId};
 use crate::ir::{Parameter, Program, Step, Transaction};
 use crate::place::{Note, NoteKind, Place, ProgramError, shorten};
 use crate::schema::{Schema, Type};
-use crate::sql::{Arguments, DdlReader, Placeholder, Sql, read_sql};
+use crate::sql::{Arguments, DdlReader, Placeholder, Sql, only_reads, read_sql};
 use group::{Shape, shapes};
 
 /// A statement of a log.
@@ -155,12 +155,16 @@ fn transaction(
             Ok(Sql::Level(level)) => transaction.level = Some(level),
             Ok(_) => {}
             Err(error) => {
+                let kind = match only_reads(&statement.sql) {
+                    true => NoteKind::Unread,
+                    false => NoteKind::LeftOut,
+                };
                 let note = Note {
                     place,
                     text: shorten(&statement.sql, 70),
                     assumed: format!("the statement is left out: {}", error.problem),
                     advice: error.advice,
-                    kind: NoteKind::LeftOut,
+                    kind,
                 };
                 notes.push(note);
             }

@@ -17,6 +17,7 @@ mod facts;
 mod promote;
 mod rows;
 mod same;
+mod searched;
 mod subsets;
 mod templates;
 mod unit;
@@ -28,6 +29,7 @@ pub use advice::{Repair, Safety, cheapest_levels, repair, safe_at};
 pub use cycles::CycleKind;
 pub use edges::Relations;
 pub use promote::{Change, Promotion};
+pub use searched::check_and_search;
 pub use subsets::{Subsets, subsets, subsets_until};
 pub use workload::Workload;
 
@@ -162,7 +164,7 @@ pub struct Proof {
     pub assumptions: Vec<String>,
 }
 
-/// A split run that is not serializable: the first instance up to a read, the others one after the
+/// A run that is not serializable, mostly a split one: the first instance up to a read, the others one after the
 /// other, the rest of the first.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Counterexample {

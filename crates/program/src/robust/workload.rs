@@ -194,6 +194,12 @@ impl<'a> Workload<'a> {
                     .to_string(),
             );
         }
+        if noted(NoteKind::Unread) {
+            assumptions.push(
+                "What was left out (see the notes) are queries, and no transaction writes."
+                    .to_string(),
+            );
+        }
         if noted(NoteKind::Statement) || noted(NoteKind::LeftOut) {
             assumptions.push(
                 "What was not understood of statements (see the notes) does not matter."

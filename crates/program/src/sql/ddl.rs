@@ -1,13 +1,16 @@
 //! A schema from its DDL.
 //!
 //! Read: `create table` with keys inline and at its end, `create unique index`, `alter table … add
-//! constraint/column`. Everything else that starts a schema file (drop, set, indexes that are not
+//! constraint/column`, `create view`. Everything else that starts a schema file (drop, set, indexes that are not
 //! unique) does not change what transactions conflict on and is passed over.
 
 use super::parse::parse;
+use super::scope::distance;
 use super::split::split;
 use crate::place::{Note, NoteKind, Place, ProgramError, shorten};
-use crate::schema::{Column, ColumnId, ForeignKey, Schema, Table, TableId, Type, bare_name};
+use crate::schema::{
+    Column, ColumnId, ForeignKey, Schema, Table, TableId, Type, ViewQuery, bare_name,
+};
 use sqlparser::ast::{
     AlterTableOperation, ColumnDef, ColumnOption, ColumnOptionDef, CreateIndex, CreateTable,
     DataType, Expr, ForeignKeyConstraint, Ident, IndexColumn, ObjectName, Statement,
@@ -56,7 +59,7 @@ impl DdlReader {
         let statement = match parse(sql, place) {
             Ok(statement) => statement,
             Err(error) => {
-                return match declares_table(sql) {
+                return match declares_table(sql) || misspells_table(sql) {
                     true => Err(error),
                     false => {
                         self.note(place, sql, "passed over");
@@ -67,6 +70,17 @@ impl DdlReader {
         };
         match statement {
             Statement::CreateTable(create) => self.create_table(&create, place)?,
+            Statement::CreateView(view) if !view.materialized => {
+                self.schema.views.push(ViewQuery {
+                    name: object_name(&view.name),
+                    columns: view
+                        .columns
+                        .iter()
+                        .map(|one| one.name.value.clone())
+                        .collect(),
+                    query: view.query.to_string(),
+                })
+            }
             Statement::CreateIndex(index) if index.unique => self.unique_index(&index, place),
             Statement::AlterTable(alter) => {
                 for operation in &alter.operations {
@@ -302,6 +316,16 @@ fn declares_table(sql: &str) -> bool {
         .map(str::to_ascii_lowercase)
         .collect();
     words.first().is_some_and(|word| word == "create") && words.contains(&"table".to_string())
+}
+
+/// Whether a statement creates something whose kind reads like `table`.
+fn misspells_table(sql: &str) -> bool {
+    let mut words = sql.split_whitespace().map(str::to_ascii_lowercase);
+    let creates = words.next().is_some_and(|word| word == "create");
+    creates
+        && words
+            .next()
+            .is_some_and(|kind| distance(&kind, "table") <= 2)
 }
 
 /// The last part of a name, without quotes.

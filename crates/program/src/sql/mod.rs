@@ -87,6 +87,21 @@ pub fn read_sql(
     write::read(schema, &parsed, sql, place, id, arguments, notes)
 }
 
+/// Words of statements that change something.
+const CHANGING: [&str; 12] = [
+    "insert", "update", "delete", "merge", "into", "replace", "truncate", "call", "execute",
+    "nextval", "setval", "lock",
+];
+
+/// Whether a text is a query that changes nothing, by its words alone: its tables may not be known.
+pub(crate) fn only_reads(sql: &str) -> bool {
+    let sql = sql.trim_end_matches(|c: char| c == ';' || c.is_whitespace());
+    let words = parse::words(sql).filter(|word| !word.is_empty());
+    let mut words = words.map(str::to_ascii_lowercase);
+    let queries = matches!(words.next().as_deref(), Some("select" | "with"));
+    queries && !sql.contains(';') && words.all(|word| !CHANGING.contains(&word.as_str()))
+}
+
 /// Reads an expression outside of any statement.
 pub(crate) fn read_value(
     text: &str,

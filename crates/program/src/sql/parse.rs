@@ -109,7 +109,7 @@ pub(super) fn parse_expression(text: &str, place: &Place) -> Result<Expr, Progra
     }
 }
 
-fn words(sql: &str) -> impl Iterator<Item = &str> {
+pub(super) fn words(sql: &str) -> impl Iterator<Item = &str> {
     sql.split(|c: char| !c.is_alphanumeric() && c != '_')
 }
 

@@ -2,15 +2,17 @@
 
 use super::clause::{returns_all, unread, writes};
 use super::ddl::object_name;
+use super::parse::parse;
 use super::scope::{Builder, Columns, Scope, Source};
 use crate::access::Reach;
 use crate::expr::{Comparison, Condition, Expr, PartId};
 use crate::ir::{Action, Lock, Ordering, Output, Part, Role, Shape};
 use crate::place::ProgramError;
+use crate::schema::ViewQuery;
 use sqlparser::ast::{
     self, Distinct, GroupByExpr, JoinConstraint, JoinOperator, LimitClause, LockType, NonBlock,
     OrderByKind, OrderBySort, Query, SelectItem, SelectItemQualifiedWildcardKind, SetExpr,
-    TableFactor, TableWithJoins,
+    Statement, TableFactor, TableWithJoins,
 };
 use std::ops::Range;
 
@@ -337,6 +339,12 @@ impl Builder<'_> {
                 if let Some((_, query)) = known.cloned() {
                     return self.derived(&query, alias.unwrap_or(table), role);
                 }
+                let schema = self.schema;
+                if schema.find(&table).is_none()
+                    && let Some(view) = schema.view(&table)
+                {
+                    return self.view(view, alias.unwrap_or(table), role);
+                }
                 let id = self.table(&table)?;
                 let part = self.add_select(id, role)?;
                 self.source(alias.unwrap_or(table), Columns::Table(part, id));
@@ -358,6 +366,27 @@ impl Builder<'_> {
             }
             other => Err(self.unsupported(&format!("`{other}` in FROM"))),
         }
+    }
+
+    /// A view is its query; names of that query's surroundings mean nothing in it.
+    fn view(&mut self, view: &ViewQuery, name: String, role: Role) -> Translated<()> {
+        let Statement::Query(query) = parse(&view.query, self.place)? else {
+            return Err(self.unsupported(&format!("the view {}", view.name)));
+        };
+        self.enter()?;
+        let outside = std::mem::take(&mut self.named_queries);
+        let found = self.derived(&query, name, role);
+        self.named_queries = outside;
+        self.leave();
+        found?;
+        let scope = self.scopes.last_mut();
+        let source = scope.and_then(|scope| scope.sources.last_mut());
+        if let Some(Columns::Outputs(outputs)) = source.map(|source| &mut source.columns) {
+            for (output, name) in outputs.iter_mut().zip(&view.columns) {
+                output.name.clone_from(name);
+            }
+        }
+        Ok(())
     }
 
     fn derived(&mut self, query: &Query, name: String, role: Role) -> Translated<()> {

@@ -320,7 +320,7 @@ pub(super) fn nearest<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> O
 }
 
 /// How many characters must change (Levenshtein), for names up to 64 characters.
-fn distance(a: &str, b: &str) -> usize {
+pub(super) fn distance(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) =
         (a.chars().take(64).collect(), b.chars().take(64).collect());
     let mut row: Vec<usize> = (0..=b.len()).collect();

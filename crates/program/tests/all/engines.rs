@@ -74,6 +74,10 @@ end;
 transaction bear(k int, parent int)
   insert into child values (:k, :parent);
 end;
+transaction look_and_bear(k int, parent int)
+  select v from t where id = :parent;
+  insert into child values (:k, :parent);
+end;
 transaction bear_and_write(k int, parent int)
   insert into child values (:k, :parent);
   update t set v = v + 1 where id = :parent;
@@ -585,5 +589,23 @@ fn mariadb_does_not_meet_what_is_gone_from_another_index() {
         scenario.rows = vec![row(0, &[1]), row(1, &[7, 1, 4])];
         let (play, _) = played(&program, &scenario, Engine::MariaSnapshot);
         assert_eq!(reason(&play, 0), expected, "{key}: {condition}");
+    }
+}
+
+/// PostgreSQL 15 at repeatable read: `insert or update on table "child" violates foreign key constraint`.
+#[test]
+fn a_parent_must_be_there_on_the_snapshot_of_postgresql() {
+    let program = program();
+    let instances: [(&str, &[i64]); 2] = [("look_and_bear", &[7, 5]), ("put", &[5])];
+    let late = scenario(&program, &instances, "0.0 1.0 1.c 0.1 0.c");
+    for (engine, refused) in [
+        (Engine::PostgresReadCommitted, false),
+        (Engine::PostgresRepeatableRead, true),
+        (Engine::PostgresSerializable, true),
+        (Engine::MariaRepeatableRead, false),
+    ] {
+        let (play, _) = played(&program, &late, engine);
+        let wanted = refused.then_some(Abort::Statement);
+        assert_eq!(reason(&play, 0), wanted, "{engine:?}");
     }
 }

@@ -15,6 +15,7 @@ mod java_objects;
 mod java_replay;
 mod java_styles;
 mod java_templates;
+mod java_unread;
 mod log;
 mod micro;
 mod order_invariants;

@@ -2,10 +2,11 @@
 
 use program::robust::{
     Change, CycleKind, Level, Method, Relations, RobustOptions, Robustness, cheapest_levels, check,
-    check_at, repair, safe_at, subsets,
+    check_and_search, check_at, repair, safe_at, subsets,
 };
-use program::{Program, read_sql_file};
+use program::{How, Judgement, Program, judge, play, read_sql_file};
 use std::path::Path;
+use std::time::Duration;
 
 fn read(name: &str) -> Program {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../programs");
@@ -454,5 +455,37 @@ fn a_statement_that_is_left_out_is_no_proof() {
         let levels = vec![Level::ReadCommitted; program.transactions.len()];
         let answer = check(&program, &levels, &RobustOptions::default());
         assert_eq!(answer.is_robust(), robust, "{answer:?}");
+    }
+}
+
+/// What the proof leaves open, the search for anomalies refutes.
+#[test]
+fn what_is_not_confirmed_is_searched_for() {
+    let text = "create table t (id int primary key, v int not null);
+                transaction skew(a int, b int)
+                  select v into :v from t where id = :a;
+                  update t set v = :v + 1 where id = :b;
+                end;";
+    let program = program::read_sql_file(text, "skew.sql", None).expect("it reads");
+    let options = RobustOptions {
+        method: Some(Method::Programs),
+        confirm: false,
+        ..RobustOptions::default()
+    };
+    for level in [Level::ReadCommitted, Level::Snapshot] {
+        let open = check(&program, &[level], &options);
+        assert!(matches!(open, Robustness::Unproved(_)), "{open:?}");
+        let answer = check_and_search(&program, &[level], &options, None);
+        let Robustness::NotRobust(found) = answer else {
+            panic!("{answer:?}");
+        };
+        assert_eq!(found.instances.len(), found.edges.len());
+        assert!(found.instances.iter().all(|one| one.level == level));
+        let scenario = found.scenario.expect("it has rows and arguments");
+        let played = play(&program, &scenario, How::Given).expect("it plays");
+        let judged = judge(&program, &scenario, &played).expect("it is judged");
+        assert_eq!(judged, Judgement::NotSerializable);
+        let none = check_and_search(&program, &[level], &options, Some(Duration::ZERO));
+        assert!(matches!(none, Robustness::Unproved(_)), "{none:?}");
     }
 }

@@ -1,7 +1,7 @@
 //! Published programs searched: everything is decided, the same way each time.
 
 use program::analysis::{Analysis, Options, analyse};
-use program::{Program, StoreLevel, read_sql_file};
+use program::{JavaFile, Program, StoreLevel, read_java, read_sql_file, schema_of};
 use std::time::Duration;
 
 fn program(name: &str) -> Program {
@@ -66,4 +66,49 @@ fn the_bounds_are_said() {
     assert!(bounds.contains(&rows), "{bounds}");
     let met = analysis.counts.not_followed > 0;
     assert_eq!(bounds.contains("Met, of the cycles"), met, "{bounds}");
+}
+
+/// An element beyond the end of a list was any value to the solver and NULL to a play: what was found could not be
+/// played, and the cycle stayed undecided.
+#[test]
+fn an_element_beyond_the_end_of_a_list_is_null() {
+    let tables = "create table t (id int primary key, v int not null, b int not null);";
+    let (schema, _) = schema_of(tables, "t.sql").expect("tables");
+    let counts = |test: &str| {
+        let text = format!(
+            "public class Add extends Procedure {{
+               public void run(Connection conn, int id, int[] bs) throws SQLException {{
+                 PreparedStatement one = conn.prepareStatement(\"select v from t where id = ?\");
+                 one.setInt(1, id);
+                 ResultSet rows = one.executeQuery();
+                 rows.next();
+                 int v = rows.getInt(1);
+                 if ({test}) {{
+                   PreparedStatement two =
+                     conn.prepareStatement(\"update t set v = ?, b = ? where id = ?\");
+                   two.setInt(1, v + 1);
+                   two.setInt(2, bs[0]);
+                   two.setInt(3, id);
+                   two.executeUpdate();
+                 }}
+               }}
+             }}"
+        );
+        let file = JavaFile {
+            name: "Add.java",
+            text: &text,
+        };
+        let options = Options {
+            levels: vec![StoreLevel::ReadCommitted],
+            ..Options::default()
+        };
+        let program = read_java(&[file], &schema).expect("it reads");
+        analyse(&program, &options).counts
+    };
+    let none = counts("bs.length == 0");
+    assert_eq!((none.anomalies, none.undecided), (0, 0), "{none:?}");
+    assert!(none.infeasible > 0, "{none:?}");
+    let some = counts("bs.length == 1");
+    assert_eq!(some.undecided, 0, "{some:?}");
+    assert!(some.anomalies > 0, "{some:?}");
 }

@@ -100,3 +100,61 @@ fn of_files_with_the_same_tables_the_first_counts() {
         "{notes:?}"
     );
 }
+
+#[test]
+fn a_view_is_its_query() {
+    let tables = "create table seat (id int primary key, taken int not null);
+                  create view free (number, state) as select id, taken from seat where taken = 0;
+                  create view few as select number from free where number < 10;";
+    let through = "transaction take(id int)
+                     select number into :n from few where number = :id;
+                     if found then update seat set taken = taken + 1 where id = :id; end if;
+                   end;";
+    let plain = "transaction take(id int)
+                   select id into :n from seat where taken = 0 and id < 10 and id = :id;
+                   if found then update seat set taken = taken + 1 where id = :id; end if;
+                 end;";
+    let kinds = |text: &str| {
+        let files = [("tables.sql", tables), ("take.sql", text)]
+            .map(|(name, text)| SourceFile { name, text });
+        let program = match read_sources(&files) {
+            Ok(program) => program,
+            Err(error) => panic!("{error}"),
+        };
+        let options = Options {
+            external: true,
+            ..Options::default()
+        };
+        let found = analyse(&program, &options).anomalies;
+        found.into_iter().map(|one| one.kind).collect::<Vec<Kind>>()
+    };
+    assert_eq!(kinds(through), kinds(plain));
+    assert!(!kinds(through).is_empty());
+}
+
+#[test]
+fn a_view_of_itself_and_an_unknown_table_are_errors() {
+    let text = "create table seat (id int primary key);
+                create view round as select id from round;
+                transaction look(id int) select id from round where id = :id; end;";
+    let error = names(&[("look.sql", text)]).unwrap_err();
+    assert!(error.contains("deep"), "{error}");
+    let text = "create table seat (id int primary key);
+                transaction look(id int) select id from seats2 where id = :id; end;";
+    let error = names(&[("look.sql", text)]).unwrap_err();
+    assert!(error.contains("no table seats2"), "{error}");
+}
+
+#[test]
+fn a_misspelled_create_table_is_named() {
+    let take = "transaction take(id int) update seat set taken = 1 where id = :id; end;";
+    let files = [
+        (
+            "tables.sql",
+            "create tabel seat (id int primary key, taken int);",
+        ),
+        ("take.sql", take),
+    ];
+    let error = names(&files).unwrap_err();
+    assert!(error.contains("tables.sql:1"), "{error}");
+}

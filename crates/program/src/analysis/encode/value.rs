@@ -118,21 +118,37 @@ impl Encoder<'_> {
         let list = self.value(list, here);
         let (_, index) = self.scalar_of(index, here);
         match (list, index.known()) {
-            // NULL beyond the end, as in a play.
-            (Symbol::List { items, .. }, Some(at)) => {
+            (Symbol::List { items, size }, Some(at)) => {
                 let at = usize::try_from(at).ok();
-                let found = at.and_then(|at| items.get(at).cloned());
-                found.unwrap_or_else(Encoder::null)
+                let found = at.and_then(|at| items.get(at).cloned().zip(Some(at)));
+                match found {
+                    Some((item, at)) => self.within(item, at, &size),
+                    None => Encoder::null(),
+                }
             }
-            (Symbol::List { items, .. }, None) => {
+            (Symbol::List { items, size }, None) => {
                 let mut cases = Vec::new();
                 for (at, item) in items.into_iter().enumerate() {
                     let here = self.constraints.equal(&index, &Linear::constant(at as i64));
+                    let item = self.within(item, at, &size);
                     cases.push((here, item));
                 }
                 self.choice(cases, Encoder::null())
             }
             (Symbol::Scalar { .. }, _) => self.opaque(),
+        }
+    }
+
+    /// An element of a list of that size: NULL beyond the end, as in a play.
+    fn within(&mut self, item: Symbol, at: usize, size: &Linear) -> Symbol {
+        match item {
+            Symbol::Scalar { null, value } => {
+                let at = Linear::constant(at as i64);
+                let beyond = self.constraints.at_most(size, &at);
+                let null = self.constraints.or([null, beyond]);
+                Symbol::Scalar { null, value }
+            }
+            list @ Symbol::List { .. } => list,
         }
     }
 
@@ -229,9 +245,16 @@ impl Encoder<'_> {
         &'s self,
         object: &'s Symbol,
     ) -> impl Iterator<Item = (&'s str, &'s Symbol)> {
+        // Whether it is NULL depends on the place: of an element of a list, on whether that is long enough.
+        let same = move |one: &Symbol| match (one, object) {
+            (Symbol::Scalar { value: one, .. }, Symbol::Scalar { value: other, .. }) => {
+                one == other
+            }
+            (one, other) => one == other,
+        };
         self.calls.iter().filter_map(move |(name, given, value)| {
             let field = name.strip_prefix(FIELD)?;
-            (given.as_slice() == std::slice::from_ref(object)).then_some((field, value))
+            matches!(given.as_slice(), [one] if same(one)).then_some((field, value))
         })
     }
 

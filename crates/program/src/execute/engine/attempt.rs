@@ -103,11 +103,18 @@ impl Simulation<'_> {
             base: self.current(who),
             ..View::default()
         };
+        let on_snapshot = matches!(
+            self.agents[who].engine,
+            Engine::PostgresRepeatableRead | Engine::PostgresSerializable
+        );
         let numbers = &mut self.agents[who].numbers;
         let store = &self.trace.store;
         let effect = store.evaluate(bound, view, numbers).and_then(|effect| {
-            // Servers look for the rows of foreign keys as they are now, whatever the snapshot.
+            // Servers look for the rows of foreign keys as they are now; PostgreSQL must see them, too.
             store.check_keys(&effect.changes, &now)?;
+            if on_snapshot {
+                store.check_parents(&effect.changes, view)?;
+            }
             Ok(effect)
         });
         effect.map_err(|error| Attempt::Fails(Abort::Statement, error.to_string()))

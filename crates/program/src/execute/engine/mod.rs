@@ -9,6 +9,7 @@
 //!   (EvalPlanQual); all other rows stay as of the snapshot.
 //! - PostgreSQL, repeatable read: a snapshot for the transaction. A row to be written that somebody
 //!   changed after it: abort, 40001.
+//!   A row that it refers to must be there on the snapshot as well.
 //! - PostgreSQL, serializable: in addition, abort of dangerous structures, see [`ssi`].
 //! - MariaDB: plain reads see everything (read uncommitted), what is committed (read committed), or
 //!   a snapshot (repeatable read), which the first plain read takes. Writes and locking reads are

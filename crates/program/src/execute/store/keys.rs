@@ -23,6 +23,12 @@ impl Store<'_> {
         Ok(())
     }
 
+    /// Refuses changes that refer to rows which a view does not show.
+    pub fn check_parents(&self, changes: &[Change], view: &View) -> Result<(), ExecuteError> {
+        let mut each = changes.iter();
+        each.try_for_each(|change| self.has_parents(change, changes, view))
+    }
+
     /// A row that a view shows, and that has the same values as another one that the changes leave,
     /// where the schema forbids it.
     pub fn duplicate(&self, changes: &[Change], view: &View) -> Option<RowId> {
