@@ -42,6 +42,12 @@ pub fn smallest(
     let mut selection = everything(&start.history);
     trial.without_txns(&start.history, &mut selection);
     trial.without_ops(&start.history, &mut selection);
+    // An element that two added is lost with the second of them, not with the first: then one is left with nothing.
+    let mut fewer = selection.clone();
+    fewer.retain(|(_, ops)| !ops.is_empty());
+    if fewer.len() < selection.len() {
+        trial.accept(&start.history, &mut selection, &fewer);
+    }
     start.narrow(&selection)
 }
 

@@ -217,3 +217,19 @@ fn evidence_of_strong_levels_has_nothing_to_spare() {
     println!("{checked} anomalies");
     assert!(checked > 150, "only {checked} anomalies");
 }
+
+/// Of two transactions that added the same element to a set, either can be left out, but not one by one.
+#[test]
+fn no_transaction_is_left_with_nothing() {
+    let history = small::parse(
+        "{\"session\":1,\"txn\":0,\"ops\":[[\"add\",1,2]]}\n{\"session\":2,\"txn\":2,\"ops\":[[\"add\",1,2]]}\n\
+         {\"session\":1,\"txn\":3,\"ops\":[[\"rset\",1,[2]],[\"add\",1,3],[\"rset\",1,[3]]]}\n",
+    );
+    for answer in check(&history, &levels(), &Options::default()) {
+        if let Some(part) = shrink(&history, &answer.result, &Options::default()) {
+            let txns = part.history.txn_ids();
+            let is_empty = |txn| part.history.txn_ops(txn).next().is_none();
+            assert!(!txns.into_iter().any(is_empty), "{}", answer.result.level);
+        }
+    }
+}
