@@ -170,7 +170,12 @@ fn after_empty_brackets(inner: &[u8]) -> Option<Format> {
 fn json_format(opening: &[u8], rest: &[u8]) -> Option<Format> {
     let first_line = rest.split(|&byte| byte == b'\n').next().unwrap_or(rest);
     let has = |text: &[u8], name: &[u8]| memchr::memmem::find(text, name).is_some();
-    let transaction = has_name(first_line, b"\"session\"") && !has_name(first_line, b"\"type\"");
+    // A line with operations and another field misspelt is told what is wrong with it there.
+    let names = [b"\"session\"".as_slice(), b"\"ops\""];
+    let transaction = names.iter().any(|name| has_name(first_line, name))
+        && ![b"\"type\"".as_slice(), b"\"sts\"", b"\"events\""]
+            .iter()
+            .any(|name| has_name(first_line, name));
     if opening == b"{" && (transaction || has_name(first_line, b"\"isolde\"")) {
         return Some(Format::Isolde);
     }

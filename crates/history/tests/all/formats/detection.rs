@@ -167,6 +167,43 @@ fn compressed_files_are_unpacked() {
 }
 
 #[test]
+fn what_follows_a_gzip_file_is_named() {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(b"w(1,2,3,4)\n").expect("memory");
+    let packed = encoder.finish().expect("memory");
+    for garbage in [
+        b"xx".as_slice(),
+        b"more than a header of garbage",
+        &[0; 512],
+    ] {
+        let bytes = [&packed, garbage].concat();
+        let error = decompress(&bytes).expect_err("garbage").to_string();
+        let expected = format!("byte {}: the gzip file ends here", packed.len());
+        assert!(error.contains(&expected), "{error}");
+    }
+    let cut = decompress(&[&packed[..], &packed[..15]].concat()).expect_err("cut");
+    assert!(cut.to_string().contains("cut off"), "{cut}");
+}
+
+#[test]
+fn a_misspelt_field_is_told_as_one() {
+    let bytes = b"{\"sesion\":0,\"ops\":[[\"w\",\"x\",1]]}\n";
+    let source = Source { name: "x", bytes };
+    assert_eq!(detect(&[source]), Ok(Format::Isolde));
+    let error = super::load(bytes, None, 1).expect_err("misspelt");
+    for piece in [
+        "line 1, column 2",
+        "unknown field `sesion`",
+        "JSON lines",
+        "session, txn",
+    ] {
+        assert!(error.contains(piece), "{error}");
+    }
+    let error = super::load(b"{\"ops\":[]}\n", None, 1).expect_err("missing");
+    assert!(error.contains("expected a `session`"), "{error}");
+}
+
+#[test]
 fn zeros_in_a_text_are_named() {
     let text = b"{:type :invoke, :process 0, :f :txn, :value [[:w 1 2]]}\n\0\0\0\0";
     let source = Source {
