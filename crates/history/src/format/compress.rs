@@ -26,6 +26,24 @@ pub fn decompress(bytes: &[u8]) -> Result<Option<Vec<u8>>, FormatError> {
     }
 }
 
+/// The first bytes of what a compressed file holds, as far as its own first bytes tell; `None` if it is
+/// not compressed.
+pub(super) fn unpacked_head(bytes: &[u8], length: usize) -> Option<Vec<u8>> {
+    let mut head = Vec::new();
+    let limit = length as u64;
+    // An error is where the beginning stops; what was unpacked before it is there.
+    let _ = if bytes.starts_with(GZIP) {
+        let decoder = flate2::bufread::MultiGzDecoder::new(bytes);
+        decoder.take(limit).read_to_end(&mut head)
+    } else if bytes.starts_with(ZSTD) {
+        let decoder = zstd::stream::read::Decoder::with_buffer(bytes).ok()?;
+        decoder.take(limit).read_to_end(&mut head)
+    } else {
+        return None;
+    };
+    Some(head)
+}
+
 fn unpack(kind: &str, decoder: impl Read, bytes: &[u8]) -> Result<Vec<u8>, FormatError> {
     let believed = (bytes.len() as u64).saturating_mul(RATIO_MAX);
     let limit = believed.clamp(CONTENT_FREE, CONTENT_MAX);

@@ -7,10 +7,11 @@ use crate::Value;
 
 /// No more digits than this make an integer of 127 bits.
 const INT_DIGITS_MAX: usize = 38;
-/// Beyond so many places an exponent is written instead of zeros.
-const PLACES_MAX: usize = 40;
+/// Beyond so many digits an exponent is written instead of zeros.
+const DIGITS_MAX: usize = 40;
 
-/// The value of a number in EDN or JSON; none if the token is anything else, such as a symbol or a ratio.
+/// The value of a number in EDN or JSON; none if the token is anything else, such as a symbol, a ratio or
+/// an integer that is too large to be one here.
 pub(super) fn value(token: &str) -> Option<Value> {
     let token = token.strip_suffix('M').unwrap_or(token);
     let (sign, unsigned) = match token.strip_prefix('-') {
@@ -38,13 +39,17 @@ pub(super) fn value(token: &str) -> Option<Value> {
         Ok(scale) if digits.len() + scale <= INT_DIGITS_MAX => {
             Value::Int(format!("{sign}{digits}{:0<scale$}", "").parse().ok()?)
         }
+        Ok(_) if all.len() == unsigned.len() => return None,
+        Ok(scale) if digits.len() + scale <= DIGITS_MAX => {
+            Value::from(format!("{sign}{digits}{:0<scale$}", "").as_str())
+        }
         Ok(scale) => Value::from(format!("{sign}{digits}e{scale}").as_str()),
         Err(_) => {
             let places = usize::try_from(-scale).ok()?;
             let text = match digits.len().checked_sub(places) {
                 Some(0) => format!("{sign}0.{digits}"),
                 Some(whole) => format!("{sign}{}.{}", &digits[..whole], &digits[whole..]),
-                None if places <= PLACES_MAX => format!("{sign}0.{digits:0>places$}"),
+                None if places <= DIGITS_MAX => format!("{sign}0.{digits:0>places$}"),
                 None => format!("{sign}{digits}e{scale}"),
             };
             Value::from(text.as_str())
@@ -59,7 +64,7 @@ mod tests {
 
     #[test]
     fn equal_numbers_are_the_same_value_and_others_are_not() {
-        let same: [(&[&str], Value); 8] = [
+        let same: [(&[&str], Value); 9] = [
             (
                 &["2.0", "2.", "2e0", "+2.00", "0.2E1", "20e-1", "2.0M"],
                 Value::Int(2),
@@ -71,6 +76,10 @@ mod tests {
             (&["0.0625", "625e-4"], Value::from("0.0625")),
             (&["1e300", "10e299", "1.0e300"], Value::from("1e300")),
             (&["1e-300", "0.1e-299"], Value::from("1e-300")),
+            (
+                &["1e39", "10.0e38"],
+                Value::from("1000000000000000000000000000000000000000"),
+            ),
         ];
         for (tokens, expected) in same {
             for token in tokens {
@@ -89,6 +98,7 @@ mod tests {
             ".5",
             "-x1",
             "12a",
+            "170141183460469231731687303715884105728",
         ] {
             assert_eq!(value(token), None, "{token}");
         }

@@ -48,7 +48,7 @@ mod timekiller_write;
 mod viper;
 
 pub use compress::decompress;
-pub use detect::detect;
+pub use detect::{check_head, detect};
 pub use error::{FormatError, Place, WriteError};
 pub use kind::{Format, UnknownFormat};
 

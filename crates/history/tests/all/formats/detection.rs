@@ -1,6 +1,6 @@
 //! Which format a file is in, and compressed files.
 
-use history::format::{Format, Source, decompress, detect};
+use history::format::{Format, Source, check_head, decompress, detect};
 use std::io::Write;
 
 /// What a file holds, and its format.
@@ -183,6 +183,31 @@ fn what_follows_a_gzip_file_is_named() {
     }
     let cut = decompress(&[&packed[..], &packed[..15]].concat()).expect_err("cut");
     assert!(cut.to_string().contains("cut off"), "{cut}");
+}
+
+#[test]
+fn the_beginning_of_a_file_shows_whether_a_format_fits() {
+    let gzip = |text: &[u8]| {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::none());
+        encoder.write_all(text).expect("memory");
+        encoder.finish().expect("memory")
+    };
+    let zstd = |text: &[u8]| zstd::encode_all(text, 1).expect("memory");
+    for (text, fits) in [
+        ("y\n", false),
+        ("w(1,2,3,4)\n", true),
+        ("{:type :ok}\n", true),
+    ] {
+        let text = text.repeat(100_000);
+        for bytes in [
+            text.as_bytes().to_vec(),
+            gzip(text.as_bytes()),
+            zstd(text.as_bytes()),
+        ] {
+            let head = &bytes[..bytes.len() / 2];
+            assert_eq!(check_head(head).is_ok(), fits, "{}", &text[..10]);
+        }
+    }
 }
 
 #[test]
