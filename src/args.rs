@@ -153,7 +153,7 @@ pub struct CheckArgs {
     #[arg(long, value_name = "ANOMALY")]
     pub explain: Vec<String>,
     /// Write the smallest part of the history that still violates the level to this file, in the
-    /// format that its name tells
+    /// format that its name tells, or else in that of the history
     #[arg(long, value_name = "OUT")]
     pub shrink: Option<String>,
     /// Write the verdicts as JUnit XML to this file: a suite for each history, a case for each level
@@ -163,10 +163,11 @@ pub struct CheckArgs {
     #[arg(long, value_name = "OUT")]
     pub sarif: Option<String>,
     /// Give up after this many seconds (exit code 3)
-    #[arg(long, value_name = "SECONDS", value_parser = parse_positive)]
+    #[arg(long, value_name = "SECONDS", value_parser = parse_positive, allow_negative_numbers = true)]
     pub timeout: Option<f64>,
-    /// Give up before using more than this much memory (exit code 3)
-    #[arg(long, value_name = "GIB", value_parser = parse_positive)]
+    /// Give up when more than this much memory is in use (exit code 3): at the next step that can
+    /// stop, at the latest at a quarter and 64 MiB more
+    #[arg(long, value_name = "GIB", value_parser = parse_positive, allow_negative_numbers = true)]
     pub memory: Option<f64>,
     /// Tell the progress on standard error, as lines of JSON: for the page of 'serve'
     #[arg(long, hide = true)]

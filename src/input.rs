@@ -71,7 +71,7 @@ pub fn load(
     let started = Instant::now();
     let run = run_files(name, format)?;
     let loaded = match &run[..] {
-        [] => load_files(name, open(name)?, format, limits, progress),
+        [] => load_files(name, open(name, format, limits)?, format, limits, progress),
         files => load_run(files, format, limits, progress),
     }?;
     output::detail(|| {
@@ -103,7 +103,7 @@ fn load_run(
     let mut errors = Vec::new();
     for (place, path) in files.iter().enumerate() {
         let name = path.display().to_string();
-        let opened = open(&name)?;
+        let opened = open(&name, format, limits)?;
         let bytes = opened
             .first()
             .map_or(&[][..], |(_, bytes)| bytes.as_slice());
@@ -147,7 +147,11 @@ pub fn with_bytes<T>(
         Some(path) => path.display().to_string(),
         None => name.to_string(),
     };
-    let files = open(&name)?;
+    let files = match open(&name, None, &Limits::new(None, None)) {
+        Ok(files) => files,
+        Err(LoadError::Failure(failure)) => return Err(failure),
+        Err(LoadError::Limit(reason)) => return Err(Failure::with(&name, reason)),
+    };
     let bytes = files.first().map_or(&[][..], |(_, bytes)| bytes.as_slice());
     let source = Source { name: &name, bytes };
     work(source).map_err(|error| Failure::with(&name, error))
@@ -191,29 +195,29 @@ fn load_files(
 }
 
 /// The files behind a name, decompressed.
-fn open(name: &str) -> Result<Vec<(String, Bytes)>, Failure> {
+fn open(
+    name: &str,
+    format: Option<Format>,
+    limits: &Limits,
+) -> Result<Vec<(String, Bytes)>, LoadError> {
     let path = Path::new(name);
     let mut files = Vec::new();
     if name == "-" {
-        let mut bytes = Vec::new();
-        std::io::stdin()
-            .lock()
-            .read_to_end(&mut bytes)
-            .map_err(|error| Failure::with("standard input", error))?;
+        let bytes = read_stream("standard input", std::io::stdin().lock(), format, limits)?;
         files.push((name.to_string(), Bytes::Owned(bytes)));
     } else if path.is_dir() {
         for (file, path) in files_of(path).map_err(|error| Failure::with(name, error))? {
-            files.push((file, map(&path)?));
+            files.push((file, map(&path, format, limits)?));
         }
         if files.is_empty() {
             let problem = "there is no file in this directory\n  hint: a directory is read as \
                            a run of Jepsen (test.jepsen, history.edn) or as the logs of Cobra \
                            or Viper, one file T<n>.log or J<n>.log a session";
-            return Err(Failure::with(name, problem));
+            return Err(Failure::with(name, problem).into());
         }
         files.sort_by(|(a, _), (b, _)| a.cmp(b));
     } else {
-        files.push((name.to_string(), map(path)?));
+        files.push((name.to_string(), map(path, format, limits)?));
     }
     for (name, bytes) in &mut files {
         let plain = format::decompress(bytes.as_slice());
@@ -249,14 +253,41 @@ fn files_of(directory: &Path) -> std::io::Result<Vec<(String, PathBuf)>> {
     Ok(files)
 }
 
-fn map(path: &Path) -> Result<Bytes, Failure> {
+/// So much of a stream is read before its format is asked for, and so much at a time.
+const STREAM_PART: u64 = 1 << 20;
+
+/// Reads what cannot be mapped. It may go on for ever, so it is refused as soon as its beginning shows
+/// that no format fits, and given up at a limit.
+fn read_stream(
+    name: &str,
+    mut stream: impl Read,
+    format: Option<Format>,
+    limits: &Limits,
+) -> Result<Vec<u8>, LoadError> {
+    let mut bytes = Vec::new();
+    loop {
+        let part = stream.by_ref().take(STREAM_PART).read_to_end(&mut bytes);
+        let count = part.map_err(|error| Failure::with(name, error))?;
+        if (count as u64) < STREAM_PART {
+            return Ok(bytes);
+        }
+        if bytes.len() == count && format.is_none() {
+            format::check_head(&bytes).map_err(|error| Failure::with(name, error))?;
+        }
+        let too_large = || limits.too_large(bytes.len() as u64, &bytes);
+        if let Some(reason) = limits.reached().or_else(too_large) {
+            return Err(LoadError::Limit(format!("{reason} (stage: reading)")));
+        }
+    }
+}
+
+fn map(path: &Path, format: Option<Format>, limits: &Limits) -> Result<Bytes, LoadError> {
     let failure = |error: std::io::Error| Failure::with(&path.display().to_string(), error);
-    let mut file = File::open(path).map_err(failure)?;
+    let file = File::open(path).map_err(failure)?;
     let metadata = file.metadata().map_err(failure)?;
     if !metadata.is_file() || metadata.len() == 0 {
         // Pipes and devices cannot be mapped, and an empty mapping is not allowed.
-        let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes).map_err(failure)?;
+        let bytes = read_stream(&path.display().to_string(), file, format, limits)?;
         return Ok(Bytes::Owned(bytes));
     }
     // SAFETY: the slice is only valid while nobody shortens the file. A recording that is still

@@ -187,10 +187,10 @@ pub struct EffortArgs {
     #[arg(long, value_name = "N")]
     pub states: Option<u64>,
     /// Give up before using more than this much memory (exit code 3) [default: most of what is free]
-    #[arg(long, value_name = "GIB", value_parser = parse_positive)]
+    #[arg(long, value_name = "GIB", value_parser = parse_positive, allow_negative_numbers = true)]
     pub memory: Option<f64>,
     /// Give up after this many seconds (exit code 3)
-    #[arg(long, value_name = "SECONDS", value_parser = parse_positive)]
+    #[arg(long, value_name = "SECONDS", value_parser = parse_positive, allow_negative_numbers = true)]
     pub timeout: Option<f64>,
 }
 
@@ -303,7 +303,7 @@ pub struct ChanceArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     pub threads: Option<u16>,
     /// Give up after this many seconds
-    #[arg(long, value_name = "SECONDS", value_parser = parse_positive)]
+    #[arg(long, value_name = "SECONDS", value_parser = parse_positive, allow_negative_numbers = true)]
     pub timeout: Option<f64>,
     /// Print one JSON object
     #[arg(long)]

@@ -26,10 +26,10 @@ pub struct RunArgs {
     #[arg(long = "fault", value_enum, value_name = "FAULT")]
     pub faults: Vec<FaultArg>,
     /// Seconds between two faults, on average
-    #[arg(long, value_name = "SECONDS", default_value_t = 3.0, value_parser = parse_positive)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 3.0, value_parser = parse_positive, allow_negative_numbers = true)]
     pub fault_every: f64,
     /// How long a fault lasts, in seconds
-    #[arg(long, value_name = "SECONDS", default_value_t = 1.0, value_parser = parse_positive)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 1.0, value_parser = parse_positive, allow_negative_numbers = true)]
     pub fault_for: f64,
     /// End the run at the first violation of the promised level that shows while it runs
     #[arg(long)]
@@ -64,7 +64,7 @@ pub struct LoadArgs {
     #[arg(short = 'n', long, value_name = "N")]
     pub transactions: Option<u64>,
     /// End after so many seconds
-    #[arg(short, long, value_name = "SECONDS", value_parser = parse_positive)]
+    #[arg(short, long, value_name = "SECONDS", value_parser = parse_positive, allow_negative_numbers = true)]
     pub time: Option<f64>,
     /// How many keys [default: what the workload likes, as for the following]
     #[arg(long, value_name = "N")]
@@ -100,7 +100,7 @@ pub struct LoadArgs {
     #[arg(long)]
     pub ids: bool,
     /// Seconds to wait for an answer of the database before a connection counts as lost
-    #[arg(long, value_name = "SECONDS", default_value_t = 10.0, value_parser = parse_positive)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 10.0, value_parser = parse_positive, allow_negative_numbers = true)]
     pub patience: f64,
     /// A setting for servers that Isolde starts (repeatable): innodb_snapshot_isolation=ON
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = parse_setting)]
@@ -110,7 +110,7 @@ pub struct LoadArgs {
     pub seed: Option<u64>,
     /// Seconds for the check of what was promised; the other levels get at most 10, or twice the time of
     /// the run. What is not decided by then is unknown
-    #[arg(long, value_name = "SECONDS", default_value_t = 60.0, value_parser = parse_positive)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 60.0, value_parser = parse_positive, allow_negative_numbers = true)]
     pub timeout: f64,
 }
 

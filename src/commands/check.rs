@@ -36,13 +36,10 @@ pub fn run(args: &CheckArgs) -> Result<Exit, Failure> {
             "--certificate takes one history file at a time".to_string(),
         ));
     }
-    if let Some(output) = &args.shrink {
-        if args.files.len() > 1 {
-            let problem = "--shrink takes one history file at a time";
-            return Err(Failure(problem.to_string()));
-        }
-        // A name without a format is better refused before the work than after it.
-        convert::output_format(output, None)?;
+    if args.shrink.is_some() && args.files.len() > 1 {
+        return Err(Failure(
+            "--shrink takes one history file at a time".to_string(),
+        ));
     }
     interrupt::listen();
     let collected = Collected::new(args);
@@ -172,7 +169,7 @@ fn check_file(
         write_certificate(path, &loaded.history, &options, &results)?;
     }
     if let Some((output, shrunk)) = shrunk {
-        write_shrunk(file, output, shrunk)?;
+        write_shrunk(file, loaded.format, output, shrunk)?;
     }
     Ok(exit)
 }
@@ -386,12 +383,17 @@ fn shrunk(
     Some((result.level, part.history))
 }
 
-fn write_shrunk(file: &str, output: &str, shrunk: Option<(Level, History)>) -> Result<(), Failure> {
+fn write_shrunk(
+    file: &str,
+    format: Format,
+    output: &str,
+    shrunk: Option<(Level, History)>,
+) -> Result<(), Failure> {
     let Some((level, part)) = shrunk else {
         output::note(&format!("{file}: no violation to shrink"));
         return Ok(());
     };
-    convert::write(&part, output, convert::output_format(output, None)?)?;
+    convert::write(&part, output, convert::part_format(&part, output, format))?;
     output::note(&format!(
         "{output}: {} transactions and {} operations of {file} that still violate {level}",
         part.txn_count(),

@@ -56,6 +56,23 @@ pub fn output_format(output: &str, told: Option<Format>) -> Result<Format, Failu
     })
 }
 
+/// The format for a part of a history that was read as `read`: by the name of the file, or else the same,
+/// or one that holds everything.
+pub fn part_format(part: &History, output: &str, read: Format) -> Format {
+    if let Some(format) = Format::for_file_name(output) {
+        return format;
+    }
+    let can_hold = match read.is_directory() {
+        true => output != "-" && format::write_logs(part, read).is_ok(),
+        false => format::write(part, read, &mut std::io::sink()).is_ok(),
+    };
+    let format = if can_hold { read } else { Format::Isolde };
+    output::note(&format!(
+        "{output}: the name does not tell a format, so this is written as {format}"
+    ));
+    format
+}
+
 /// Writes a history to a file, a directory, or standard output (`-`). A file appears only when it
 /// is complete: it is written under another name first, unless it is a pipe or a device, which
 /// must not be replaced.

@@ -3,7 +3,7 @@
 use crate::args::ExplainArgs;
 use crate::exit::{Exit, Failure};
 use crate::output;
-use report::encyclopedia::{entries, entry, find};
+use report::encyclopedia::{entries, entry, find, near};
 
 /// Tells about each, or lists all.
 pub fn run(args: &ExplainArgs) -> Result<Exit, Failure> {
@@ -19,8 +19,13 @@ pub fn tell(names: &[String]) -> Result<Exit, Failure> {
     for name in names {
         let known = find(name).and_then(entry);
         let entry = known.ok_or_else(|| {
+            let near = near(name);
+            let meant = match near.is_empty() {
+                true => String::new(),
+                false => format!("\n  hint: is it {}?", near.join(" or ")),
+            };
             Failure(format!(
-                "no anomaly is called '{name}'; 'isolde explain' lists them"
+                "no anomaly is called '{name}'; 'isolde explain' lists them{meant}"
             ))
         })?;
         if !out.is_empty() {

@@ -217,7 +217,7 @@ fn more(text: &mut String, file: &str, level: Level, kind: AnomalyKind) -> std::
             "a page: the graph, time lanes, the story",
         ));
         commands.push((
-            format!("isolde check {file} --level {level} --shrink OUT"),
+            format!("isolde check {file} --level {level} --shrink part.jsonl"),
             "the smallest part that violates it",
         ));
     }

@@ -93,6 +93,17 @@ fn what_a_format_cannot_hold_is_refused() {
     }
 }
 
+/// Viper takes a value that nobody wrote for the initial one: the violation would be gone.
+#[test]
+fn a_read_out_of_thin_air_does_not_become_one_of_the_initial_version() {
+    let folder = Folder::new("viper-thin-air");
+    let file = folder.file("h.jsonl", "{\"session\":0,\"ops\":[[\"r\",1,5]]}\n");
+    isolde(&["check", "-l", "rc", &file]).exits(1);
+    convert(&file, &folder.path("logs"), Format::Viper)
+        .exits(2)
+        .complains(&["r(1, 5) of s0n0", "nobody wrote that value"]);
+}
+
 #[test]
 fn verdicts_survive_a_conversion() {
     let folder = Folder::new("verdicts-survive");

@@ -157,3 +157,48 @@ fn an_interruption_of_a_search_names_the_stage() {
         "not reached: ",
     ]);
 }
+
+/// Writes a text again and again until nobody reads on; returns how much was taken, and what came of it.
+fn fed_for_ever(args: &[&str], text: &[u8]) -> (usize, Run) {
+    let mut child = command(args)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the binary starts");
+    let mut pipe = child.stdin.take().expect("a pipe");
+    let block = text.repeat((1 << 16) / text.len() + 1);
+    let mut taken = 0;
+    // An end, should the binary never stop reading.
+    while taken < 1 << 30 && pipe.write_all(&block).is_ok() {
+        taken += block.len();
+    }
+    drop(pipe);
+    let output = child.wait_with_output().expect("the binary ends");
+    (taken, Run::of(output))
+}
+
+#[test]
+fn a_stream_that_is_no_history_is_refused_by_its_beginning() {
+    let (taken, run) = fed_for_ever(&["check", "-"], b"y\n");
+    run.exits(2)
+        .complains(&["standard input: the format is unknown", "`y\\ny"]);
+    assert!(taken < 8 << 20, "{taken} bytes were read");
+    if std::path::Path::new("/dev/zero").exists() {
+        isolde(&["check", "/dev/zero"])
+            .exits(2)
+            .complains(&["/dev/zero", "only zero bytes"]);
+    }
+}
+
+#[test]
+fn a_stream_beyond_the_memory_limit_gives_unknown() {
+    let args = ["check", "-", "--memory", "0.1", "--json"];
+    let (taken, run) = fed_for_ever(&args, b"w(1,1,0,1)\n");
+    let reason = run.exits(3).json()["results"][0]["reason"].to_string();
+    assert!(
+        reason.contains("memory limit") && reason.contains("stage: reading"),
+        "{reason}"
+    );
+    assert!(taken < 256 << 20, "{taken} bytes were read");
+}

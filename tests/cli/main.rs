@@ -146,8 +146,13 @@ fn wrong_arguments_are_bad_input() {
     isolde(&["check", "--format", "xml", "x"])
         .exits(2)
         .complains(&["xml", "jepsen-edn"]);
-    isolde(&["check", "--timeout", "-1", "x"]).exits(2);
-    isolde(&["check", "--memory", "0", "x"]).exits(2);
+    for limit in ["--timeout", "--memory"] {
+        for number in ["-1", "0", "-0.5", "x"] {
+            let run = isolde(&["check", limit, number, "x"]).exits(2);
+            let run = run.complains(&[number, "expected a number above 0"]);
+            assert!(!run.err.contains("tip:"), "{}", run.err);
+        }
+    }
     isolde(&["generate", "--anomaly", "bug", "--check"])
         .exits(2)
         .complains(&["fractured-read"]);
@@ -177,4 +182,39 @@ fn levels_are_listed() {
         assert!(text.out.contains(name), "{name}");
         assert_eq!(row["decided"], true, "{name}");
     }
+}
+
+/// The one exception is a sentence there and a few words here.
+#[test]
+fn levels_are_defined_in_the_same_words_as_in_the_documentation() {
+    let path = format!("{}/docs/levels.md", env!("CARGO_MANIFEST_DIR"));
+    let page = std::fs::read_to_string(path).expect("the page");
+    let rows = isolde(&["levels", "--json"]).exits(0).json();
+    for row in rows.as_array().expect("an array") {
+        let (name, axiom) = (row["name"].as_str(), row["axiom"].as_str());
+        let (name, axiom) = (name.expect("a name"), axiom.expect("an axiom"));
+        let beginning = format!("| {name} |");
+        let line = page.lines().find(|line| line.starts_with(&beginning));
+        let line = line.expect("a row for every level");
+        let is_same = line.contains(&format!("| {axiom} |"));
+        assert!(is_same || name == "read-uncommitted", "{axiom}: {line}");
+    }
+}
+
+#[test]
+fn near_names_of_anomalies_are_offered() {
+    let table = [
+        ("G2", "G2-item or "),
+        ("lost-updte", "hint: is it lost-update?"),
+        ("skew", "write-skew"),
+        ("dirty", "dirty-update"),
+        ("g-sngle", "G-single"),
+    ];
+    for (name, expected) in table {
+        isolde(&["explain", name])
+            .exits(2)
+            .complains(&["no anomaly is called", expected]);
+    }
+    let run = isolde(&["explain", "zzzzzzzzzzzz"]).exits(2);
+    assert!(!run.err.contains("hint"), "{}", run.err);
 }

@@ -46,7 +46,7 @@ fn a_violation_is_drawn_and_says_what_shows_more() {
         "still holds: ",
         "isolde explain write-skew",
         "--report DIR",
-        "--shrink OUT",
+        "--shrink part.jsonl",
     ]);
     assert!(!plain.out.contains('\u{1b}'), "{}", plain.out);
     let coloured = isolde(&["check", "--level", "ser", "--color", "always", &file]);
@@ -301,7 +301,7 @@ fn the_report_ends_with_the_command_that_shows_more() {
         "is violated: lost-update",
         "both overwrote",
         "s1t1, line 3",
-        "--level cursor-stability --shrink OUT",
+        "--level cursor-stability --shrink part.jsonl",
     ];
     let places: Vec<Option<usize>> = order.iter().map(|part| run.out.find(part)).collect();
     assert!(
@@ -311,11 +311,11 @@ fn the_report_ends_with_the_command_that_shows_more() {
     );
     let command = run.out.lines().last().expect("a command").trim();
     let script = command.replacen("isolde", env!("CARGO_BIN_EXE_isolde"), 1);
-    let out = folder.path("small.txt");
-    let script = script.strip_suffix("OUT").expect("where to write");
-    let script = format!("{script}'{out}'");
+    // As it stands there.
+    let out = folder.path("part.jsonl");
     let shell = std::process::Command::new("sh")
         .args(["-c", &script])
+        .current_dir(folder.path(""))
         .output();
     assert_eq!(Run::of(shell.expect("a shell")).exits(1).code, 1);
     assert!(std::path::Path::new(&out).exists(), "{script}");

@@ -279,7 +279,6 @@ fn a_violation_is_shrunk_to_a_file_that_is_rejected_again() {
     .exits(0)
     .complains(&["no violation to shrink"]);
     assert!(!std::path::Path::new(&folder.path("none.txt")).exists());
-    isolde(&["check", &file, "--shrink", "x.unheard"]).exits(2);
     isolde(&["check", &file, &file, "--shrink", &out]).exits(2);
 }
 
@@ -378,4 +377,37 @@ fn recorded_versions_order_writes_that_nobody_read() {
     isolde(&args)
         .exits(2)
         .complains(&["the `version of an operation` -1 is out of range"]);
+}
+
+/// The format of the history, where that can hold the part.
+#[test]
+fn a_name_without_a_format_gets_that_of_the_history() {
+    let folder = Folder::new("shrink-format");
+    let part = folder.path("part");
+    for name in ["levels/write-skew.txt", "levels/bank-transfer.jsonl"] {
+        let file = corpus(name);
+        let format = isolde(&["check", &file, "--json"]).json()["format"].to_string();
+        let format = format.trim_matches('"');
+        isolde(&["check", &file, "-l", "ser", "--shrink", &part])
+            .exits(1)
+            .complains(&[&format!(
+                "does not tell a format, so this is written as {format}"
+            )]);
+        let again = isolde(&["check", &part, "-l", "ser", "--json"])
+            .exits(1)
+            .json();
+        assert_eq!(again["format"], format, "{name}");
+    }
+    // What Viper would take for the initial value stays what it is.
+    let logs = folder.path("logs");
+    std::fs::create_dir(&logs).expect("a folder");
+    folder.file(
+        "logs/J0.log",
+        "{\"value\": [[\"r\", 1, 5], [\"r\", 1, 6]]}\n",
+    );
+    let shrunk = isolde(&["check", &logs, "-l", "rc", "--shrink", &part]).exits(1);
+    shrunk.complains(&["written as isolde"]);
+    isolde(&["check", &part, "-l", "rc"])
+        .exits(1)
+        .says(&["thin-air-read"]);
 }

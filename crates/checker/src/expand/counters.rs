@@ -113,7 +113,7 @@ fn number(history: &History, op: Op) -> Result<i128, String> {
         Value::Nil if op.value == ValueCode::NIL => Ok(0),
         Value::Int(number) if number.unsigned_abs() < 1 << 64 => Ok(number),
         _ => Err(format!(
-            "counter {} was incremented by, or read as, something that is no number",
+            "counter {} was incremented by, or read as, something that is no integer of up to 127 bits",
             history.key_name(op.key)
         )),
     }

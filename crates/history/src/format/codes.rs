@@ -3,6 +3,7 @@
 //! Readers enter keys like values (a small integer is its own code) and only at the end decide
 //! whether the keys are dense enough to be named by their own numbers.
 
+use super::decimal;
 use super::edn::{Atom, Scan, Scanner};
 use crate::{KeyId, KeyTable, Value, ValueCode, ValueTable};
 use std::collections::HashMap;
@@ -40,6 +41,17 @@ impl Codes {
         code
     }
 
+    /// The code of a text that begins so in the file: one that begins like a number may be one.
+    #[cold]
+    fn word(&mut self, text: &str, first: u8) -> ValueCode {
+        let is_number = matches!(first, b'0'..=b'9' | b'-' | b'+');
+        match decimal::value(text).filter(|_| is_number) {
+            Some(Value::Int(number)) => self.int(number),
+            Some(Value::Text(text)) => self.text(&text),
+            Some(Value::Nil) | None => self.text(text),
+        }
+    }
+
     /// Reads one value; a collection becomes the text it is written as.
     #[inline]
     pub fn scan<const JSON: bool>(&mut self, scanner: &mut Scanner<'_, JSON>) -> Scan<ValueCode> {
@@ -51,7 +63,7 @@ impl Codes {
         match scanner.atom()? {
             Atom::Int(number) => Ok(self.int(number)),
             Atom::Nil => Ok(ValueCode::NIL),
-            Atom::Text(text) => Ok(self.text(&text)),
+            Atom::Text(text) => Ok(self.word(&text, scanner.bytes[start])),
             Atom::List | Atom::Set | Atom::Map => {
                 scanner.pos = start;
                 scanner.skip()?;

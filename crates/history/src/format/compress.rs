@@ -26,12 +26,30 @@ pub fn decompress(bytes: &[u8]) -> Result<Option<Vec<u8>>, FormatError> {
     }
 }
 
+/// The first bytes of what a compressed file holds, as far as its own first bytes tell; `None` if it is
+/// not compressed.
+pub(super) fn unpacked_head(bytes: &[u8], length: usize) -> Option<Vec<u8>> {
+    let mut head = Vec::new();
+    let limit = length as u64;
+    // An error is where the beginning stops; what was unpacked before it is there.
+    let _ = if bytes.starts_with(GZIP) {
+        let decoder = flate2::bufread::MultiGzDecoder::new(bytes);
+        decoder.take(limit).read_to_end(&mut head)
+    } else if bytes.starts_with(ZSTD) {
+        let decoder = zstd::stream::read::Decoder::with_buffer(bytes).ok()?;
+        decoder.take(limit).read_to_end(&mut head)
+    } else {
+        return None;
+    };
+    Some(head)
+}
+
 fn unpack(kind: &str, decoder: impl Read, bytes: &[u8]) -> Result<Vec<u8>, FormatError> {
     let believed = (bytes.len() as u64).saturating_mul(RATIO_MAX);
     let limit = believed.clamp(CONTENT_FREE, CONTENT_MAX);
     let mut content = Vec::new();
     let read = decoder.take(limit + 1).read_to_end(&mut content);
-    read.map_err(|error| broken(kind, &error))?;
+    read.map_err(|error| behind_gzip(bytes).unwrap_or_else(|| broken(kind, &error)))?;
     if content.len() as u64 > limit {
         let size = bytes.len();
         let problem = format!("the {kind} file of {size} bytes unpacks to more than {limit}");
@@ -39,6 +57,31 @@ fn unpack(kind: &str, decoder: impl Read, bytes: &[u8]) -> Result<Vec<u8>, Forma
             .hint("if that is right, unpack it yourself and check the result"));
     }
     Ok(content)
+}
+
+/// The error of a gzip file with something else behind its last whole member; none if that is not what
+/// is wrong.
+fn behind_gzip(bytes: &[u8]) -> Option<FormatError> {
+    if !bytes.starts_with(GZIP) {
+        return None;
+    }
+    let mut rest = bytes;
+    while rest.starts_with(GZIP) {
+        let mut member = flate2::bufread::GzDecoder::new(rest);
+        std::io::copy(&mut member, &mut std::io::sink()).ok()?;
+        rest = member.into_inner();
+    }
+    let at = bytes.len() - rest.len();
+    // The first byte of another member may be all that is left of it.
+    if rest.is_empty() || GZIP.starts_with(rest) {
+        return None;
+    }
+    let (place, count) = (Place::Byte(at as u64), rest.len());
+    let problem = format!("the gzip file ends here, and {count} bytes that are no gzip follow");
+    Some(
+        FormatError::new(place, problem)
+            .hint("cut them off, or unpack the file yourself and check that"),
+    )
 }
 
 /// Whether these are the first bytes of a compressed file.

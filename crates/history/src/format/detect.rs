@@ -1,7 +1,7 @@
 //! Finds out the format of a file from its content.
 
 use super::cobra;
-use super::compress::is_compressed;
+use super::compress::{is_compressed, unpacked_head};
 use super::store;
 use super::viper;
 use super::{Format, FormatError, Place, Source, empty, quote};
@@ -46,6 +46,19 @@ pub fn detect(sources: &[Source]) -> Result<Format, FormatError> {
     of_text(head)
         .or_else(|| is_dbcop_bincode(bytes).then_some(Format::DbcopBincode))
         .ok_or_else(|| damaged_text(head).unwrap_or_else(|| unknown(head)))
+}
+
+/// Refuses the beginning of a file that goes on, compressed or not, if no format begins so. A megabyte
+/// is enough to tell.
+pub fn check_head(bytes: &[u8]) -> Result<(), FormatError> {
+    let unpacked = unpacked_head(bytes, HEAD);
+    // Where nothing can be unpacked, the whole file tells what is wrong.
+    let bytes = match &unpacked {
+        Some(head) if head.is_empty() => return Ok(()),
+        Some(head) => head,
+        None => bytes,
+    };
+    detect(&[Source { name: "", bytes }]).map(|_| ())
 }
 
 /// The error of several files that are not all logs of one format.
@@ -170,7 +183,12 @@ fn after_empty_brackets(inner: &[u8]) -> Option<Format> {
 fn json_format(opening: &[u8], rest: &[u8]) -> Option<Format> {
     let first_line = rest.split(|&byte| byte == b'\n').next().unwrap_or(rest);
     let has = |text: &[u8], name: &[u8]| memchr::memmem::find(text, name).is_some();
-    let transaction = has_name(first_line, b"\"session\"") && !has_name(first_line, b"\"type\"");
+    // A line with operations and another field misspelt is told what is wrong with it there.
+    let names = [b"\"session\"".as_slice(), b"\"ops\""];
+    let transaction = names.iter().any(|name| has_name(first_line, name))
+        && ![b"\"type\"".as_slice(), b"\"sts\"", b"\"events\""]
+            .iter()
+            .any(|name| has_name(first_line, name));
     if opening == b"{" && (transaction || has_name(first_line, b"\"isolde\"")) {
         return Some(Format::Isolde);
     }

@@ -209,8 +209,14 @@ impl<'a, const JSON: bool> Scanner<'a, JSON> {
 
     #[cold]
     pub(super) fn end(&self, expected: &str) -> Box<Flaw> {
+        // Behind the last thing there is, not on the empty line that follows it.
+        let text = self.bytes.trim_ascii_end();
         let mut flaw = Flaw::new(
-            self.bytes.len(),
+            if text.is_empty() {
+                self.bytes.len()
+            } else {
+                text.len()
+            },
             format!("the text ends where {expected} should follow"),
         );
         flaw.at_end = true;

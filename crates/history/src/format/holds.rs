@@ -1,7 +1,7 @@
 //! What the formats of registers can hold, checked before the first byte is written.
 
 use super::{Format, WriteError};
-use crate::{History, KeyId, OpKind, Status, TxnId, UNLABELLED, Value, ValueCode};
+use crate::{History, KeyId, OpId, OpKind, Status, TxnId, UNLABELLED, Value, ValueCode};
 
 /// Refuses a history, naming the format and the formats that can hold everything.
 pub(super) fn refuse(format: Format, what: impl std::fmt::Display) -> WriteError {
@@ -45,6 +45,27 @@ pub(super) fn registers_or_unknown(history: &History, format: Format) -> Result<
         }
     }
     Ok(())
+}
+
+/// Refuses what a program can build and no reader takes: writes that do not say what they wrote, and
+/// transactions that ended before they started.
+pub(super) fn sound(history: &History, format: Format) -> Result<(), WriteError> {
+    let ops = history.ops();
+    let is_empty = |&op: &usize| ops.values[op] == ValueCode::UNKNOWN && ops.kinds[op].is_write();
+    let is_backward = |txn: &TxnId| {
+        let interval = history.interval(*txn);
+        interval.is_some_and(|interval| interval.end < interval.start)
+    };
+    let problem = if let Some(op) = (0..ops.len()).find(is_empty) {
+        let text = history.op_text(OpId(op as u32));
+        format!("{text}, a write without a value")
+    } else if let Some(txn) = history.txn_ids().find(is_backward) {
+        format!("{}, which ended before it started", history.txn_name(txn))
+    } else {
+        return Ok(());
+    };
+    let problem = format!("the format {format} cannot hold {problem}");
+    Err(WriteError::CannotHold(problem))
 }
 
 /// Refuses transactions without operations.

@@ -78,6 +78,8 @@ pub(crate) struct Reader<'a, const JSON: bool> {
     fault_count: u64,
     orphan_count: u64,
     strange_count: u64,
+    /// Transactions whose completion has an earlier time than their invocation.
+    backward_count: u64,
     notes: Vec<String>,
     /// The bytes before this were given back.
     released: usize,
@@ -116,6 +118,7 @@ impl<'a, const JSON: bool> Reader<'a, JSON> {
             fault_count: 0,
             orphan_count: 0,
             strange_count: 0,
+            backward_count: 0,
             notes: Vec::new(),
             released: 0,
             read_again: 0,
@@ -384,6 +387,7 @@ impl<'a, const JSON: bool> Reader<'a, JSON> {
             start: open.start,
             end,
         };
+        self.backward_count += u64::from(end < open.start);
         self.builder
             .end_txn(session, open.label, status, Some(interval), ops_start)
             .map_err(|error| Flaw::new(open.at, error.to_string()))
@@ -420,7 +424,7 @@ impl<'a, const JSON: bool> Reader<'a, JSON> {
         let mut history = self.builder.finish();
         // Times that are all the same order nothing. Files made by hand, and those this crate writes
         // for histories without times, have `:time 0` throughout.
-        if self.clock != Clock::Position && self.has_one_time {
+        if self.clock != Clock::Position && (self.has_one_time || self.backward_count > 0) {
             history.intervals = None;
         }
         Ok((history, self.notes))
@@ -443,6 +447,12 @@ impl<'a, const JSON: bool> Reader<'a, JSON> {
             self.notes.push(format!(
                 "{} completions have no invocation; when they began is unknown",
                 self.orphan_count
+            ));
+        }
+        if self.backward_count > 0 {
+            self.notes.push(format!(
+                "{} operations completed before they were invoked, by their :time, so no times are used",
+                self.backward_count
             ));
         }
         if self.nameless_count > 0 {

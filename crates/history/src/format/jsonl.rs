@@ -14,9 +14,10 @@
 //! second is missing, the transaction's outcome is unknown.
 
 use super::codes::{Codes, key_table};
-use super::edn::{Flaw, Scan, Scanner};
+use super::edn::{Flaw, Scan};
+use super::json::{Json, integer, line_end, scalar};
 use super::started::{Parked, Started, put_ops, take_ops};
-use super::{FormatError, WriteError, cut};
+use super::{Format, FormatError, WriteError, cut, holds};
 use crate::{Builder, History, Interval, KeyId, Op, OpKind, Status, UNLABELLED, ValueCode};
 use std::io::Write;
 
@@ -39,8 +40,6 @@ pub(super) const STATUSES: [(&str, Status); 3] = [
     ("indeterminate", Status::Indeterminate),
 ];
 
-pub(super) type Json<'a> = Scanner<'a, true>;
-
 /// Reads JSON lines. Of a last line that was cut off (a recorder that was killed) the whole
 /// operations are kept, as `notes` say; a wrong line anywhere else is an error.
 pub fn read(bytes: &[u8], notes: &mut Vec<String>) -> Result<History, FormatError> {
@@ -55,7 +54,10 @@ pub fn read(bytes: &[u8], notes: &mut Vec<String>) -> Result<History, FormatErro
             Ok(true) => {}
             Ok(false) => break,
             Err(flaw) => {
-                let cut = flaw.at_end || !bytes[line_start..].trim_ascii_start().contains(&b'\n');
+                // A line that goes on to its last bracket is not cut off but wrong.
+                let rest = bytes[line_start..].trim_ascii_start();
+                let is_open = !rest.contains(&b'\n') && !rest.trim_ascii_end().ends_with(b"}");
+                let cut = flaw.at_end || is_open;
                 if !cut || reader.line_count == 0 {
                     return Err(flaw.in_text(bytes));
                 }
@@ -104,7 +106,15 @@ pub(super) struct Line {
     pub start: Option<i64>,
     pub end: Option<i64>,
     kind: LineKind,
+    /// Which of [`FIELDS`] it has so far, as bits.
+    fields: u16,
 }
+
+/// All fields; each may be there once.
+const FIELDS: [&str; 15] = [
+    "session", "txn", "status", "start", "end", "ops", "info", "event", "at", "node", "text",
+    "isolde", "run", "version", "sessions",
+];
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum LineKind {
@@ -114,6 +124,37 @@ enum LineKind {
     Started,
     /// Something that happened to the database, for people.
     Event,
+}
+
+impl Line {
+    /// Takes note of a field. One that is there twice would say two things.
+    #[inline]
+    fn note_field(&mut self, at: usize, name: &[u8]) -> Scan<()> {
+        let place = FIELDS.iter().position(|field| field.as_bytes() == name);
+        let bit = place.map_or(0, |place| 1 << place);
+        if self.fields & bit != 0 {
+            let name = String::from_utf8_lossy(name);
+            return Err(Flaw::new(at, format!("the field `{name}` is there twice"))
+                .hint("was the line joined of two? Each transaction has a line of its own"));
+        }
+        self.fields |= bit;
+        Ok(())
+    }
+
+    /// When the transaction ran, if the line says so.
+    fn interval(&self) -> Scan<Option<Interval>> {
+        let end = self.end.unwrap_or(Interval::NEVER);
+        match self.start {
+            None if self.end.is_some() => Err(Flaw::new(self.at, "an `end` without a `start`")),
+            Some(start) if end < start => {
+                let problem = format!("the `end` {end} is before the `start` {start}");
+                Err(Flaw::new(self.at, problem).hint(
+                    "are the two exchanged, or from different clocks? Record both from one clock, or neither",
+                ))
+            }
+            start => Ok(start.map(|start| Interval { start, end })),
+        }
+    }
 }
 
 impl Reader {
@@ -144,6 +185,7 @@ impl Reader {
             start: None,
             end: None,
             kind: LineKind::Txn,
+            fields: 0,
         };
         let done = self.rest_of_line(scanner, &mut line);
         if done.is_err() {
@@ -240,6 +282,7 @@ impl Reader {
             return Err(scanner.unexpected("a field name in quotes or `}`"));
         }
         let name = scanner.raw_string()?;
+        line.note_field(at, name)?;
         scanner.colon()?;
         scanner.space()?;
         match name {
@@ -265,12 +308,7 @@ impl Reader {
             b"run" if self.line_count == 0 => scanner.skip()?,
             b"version" if self.line_count == 0 => version(scanner)?,
             b"sessions" if self.line_count == 0 => self.sessions(scanner)?,
-            _ => {
-                let name = String::from_utf8_lossy(name);
-                return Err(Flaw::new(at, format!("unknown field `{name}`")).hint(
-                    "known are session, txn, status, start, end, ops and info (and those of headers and events)",
-                ));
-            }
+            _ => return Err(misplaced_field(at, name)),
         }
         Ok(())
     }
@@ -345,6 +383,8 @@ impl Reader {
                     return Err(scanner.unexpected("`]` after an operation"));
                 }
             }
+        } else if kind.is_write() {
+            return Err(nothing_written(at));
         }
         let key = KeyId(key.0);
         self.builder.ops.push(Op { kind, key, value });
@@ -389,13 +429,7 @@ impl Reader {
                     .hint("every transaction belongs to a session: {\"session\":0,\"ops\":[…]}"),
             );
         };
-        let interval = match (line.start, line.end) {
-            (None, Some(_)) => return Err(Flaw::new(at, "an `end` without a `start`")),
-            (start, end) => start.map(|start| Interval {
-                start,
-                end: end.unwrap_or(Interval::NEVER),
-            }),
-        };
+        let interval = line.interval()?;
         self.timed_count += usize::from(interval.is_some());
         let session = self.builder.session(session);
         self.builder
@@ -404,29 +438,27 @@ impl Reader {
     }
 }
 
-/// A number, text or null; nothing nested.
-#[inline]
-pub(super) fn scalar(codes: &mut Codes, scanner: &mut Json<'_>) -> Scan<ValueCode> {
-    scanner.space()?;
-    match scanner.peek() {
-        Some(b'[' | b'{') => Err(scanner.unexpected("a number, a text or null")),
-        _ => codes.scan(scanner),
-    }
+/// The error of a field that is not known, or not in such a line.
+#[cold]
+fn misplaced_field(at: usize, name: &[u8]) -> Box<Flaw> {
+    let name = String::from_utf8_lossy(name);
+    let (problem, known) = match FIELDS.contains(&&*name) {
+        true => (format!("the field `{name}` has no place in this line"), ""),
+        false => (
+            format!("unknown field `{name}`"),
+            "this looks like Isolde's JSON lines; ",
+        ),
+    };
+    let hint = "known are session, txn, status, start, end, ops and info (and those of headers and events)";
+    Flaw::new(at, problem).hint(format!("{known}{hint}"))
 }
 
-/// Only white space may follow on a line.
-pub(super) fn line_end(scanner: &mut Json<'_>) -> Scan<()> {
-    loop {
-        match scanner.peek() {
-            None => return Ok(()),
-            Some(b'\n') => {
-                scanner.pos += 1;
-                return Ok(());
-            }
-            Some(b' ' | b'\t' | b'\r') => scanner.pos += 1,
-            Some(_) => return Err(scanner.unexpected("the end of the line")),
-        }
-    }
+/// The error of a write that does not say what it wrote.
+#[cold]
+fn nothing_written(at: usize) -> Box<Flaw> {
+    Flaw::new(at, "a write without a value").hint(
+        "only what a read returned may be unknown: [\"r\",\"x\"]; a write is like [\"w\",\"x\",1]",
+    )
 }
 
 #[cold]
@@ -466,20 +498,8 @@ fn version(scanner: &mut Json<'_>) -> Scan<()> {
     }
 }
 
-pub(super) fn integer<T: TryFrom<i128>>(scanner: &mut Json<'_>, name: &str) -> Scan<T> {
-    scanner.space()?;
-    let at = scanner.pos;
-    if !matches!(scanner.peek(), Some(b'0'..=b'9' | b'-')) {
-        return Err(scanner.unexpected(&format!("an integer as `{name}`")));
-    }
-    match scanner.atom()? {
-        super::edn::Atom::Int(number) => T::try_from(number)
-            .map_err(|_| Flaw::new(at, format!("the `{name}` {number} is out of range"))),
-        _ => Err(Flaw::new(at, format!("expected an integer as `{name}`"))),
-    }
-}
-
 /// Writes JSON lines, session by session.
 pub fn write(history: &History, out: &mut dyn Write) -> Result<(), WriteError> {
+    holds::sound(history, Format::Isolde)?;
     super::jsonl_write::write(history, out)
 }

@@ -10,6 +10,7 @@ mod cut;
 mod dbcop_bincode;
 mod dbcop_hist;
 mod dbcop_json;
+mod decimal;
 mod detect;
 mod edn;
 mod error;
@@ -23,6 +24,7 @@ mod jepsen_open;
 mod jepsen_read;
 mod jepsen_value;
 mod jepsen_write;
+mod json;
 pub mod jsonl;
 mod jsonl_write;
 mod keys;
@@ -46,7 +48,7 @@ mod timekiller_write;
 mod viper;
 
 pub use compress::decompress;
-pub use detect::detect;
+pub use detect::{check_head, detect};
 pub use error::{FormatError, Place, WriteError};
 pub use kind::{Format, UnknownFormat};
 

@@ -12,7 +12,7 @@
 //! the pages (`parquet_column`); any other encoding goes through the parquet crate, more slowly.
 //! Memory while reading: the history and one row group.
 
-use super::{FormatError, Place, WriteError, parquet_read, parquet_write};
+use super::{Format, FormatError, Place, WriteError, holds, parquet_read, parquet_write};
 use crate::History;
 use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -31,6 +31,7 @@ pub fn read(bytes: &[u8], _notes: &mut Vec<String>) -> Result<History, FormatErr
 
 /// Writes a Parquet file; it holds everything a history holds.
 pub fn write(history: &History, out: &mut dyn Write) -> Result<(), WriteError> {
+    holds::sound(history, Format::Parquet)?;
     parquet_write::write(history, out)
 }
 

@@ -2,6 +2,7 @@
 
 use super::codes::Codes;
 use super::edn::Scanner;
+use super::json::scalar;
 use super::jsonl::{STATUSES, TAGS};
 use super::parquet::damaged;
 use super::parquet_column::{Column, Filled, Words};
@@ -139,7 +140,7 @@ pub(super) fn cells(column: &Column<'_>, codes: &mut Codes) -> Result<Filled<u32
 
 fn json_cell(text: &str, codes: &mut Codes) -> Result<ValueCode, FormatError> {
     let mut scanner = Scanner::<true>::at(text.as_bytes(), 0);
-    let scanned = codes.scan(&mut scanner);
+    let scanned = scalar(codes, &mut scanner);
     scanned.map_err(|flaw| damaged(format!("`{text}` is no JSON value: {}", flaw.problem)))
 }
 
@@ -191,6 +192,17 @@ impl Group {
                 } else {
                     *value
                 };
+            }
+            let is_write = |code: u32| {
+                kind_of
+                    .get(code as usize)
+                    .is_some_and(|kind| kind.is_write())
+            };
+            let mut rows = kinds.values.iter().zip(&values);
+            if rows.any(|(&code, &value)| value == ValueCode::UNKNOWN.0 && is_write(code)) {
+                let problem = "a write is `unknown`, so that it has no value";
+                return Err(FormatError::new(Place::Whole, problem)
+                    .hint("only what a read returned may be unknown"));
             }
         }
         let status = source.find("status");

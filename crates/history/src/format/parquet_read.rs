@@ -8,7 +8,9 @@ use super::parquet_layout::SESSIONS;
 use super::parquet_pages::Pool;
 use super::{FormatError, Place, too_large};
 use crate::builder::OPS_MAX;
-use crate::{Builder, History, Interval, KeyId, Op, SessionId, Status, TooLarge, ValueCode};
+use crate::{
+    Builder, History, Interval, KeyId, Op, SessionId, Status, TooLarge, UNLABELLED, ValueCode,
+};
 use ::parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader, RowGroupMetaData};
 
 /// Reads the whole file.
@@ -121,6 +123,15 @@ pub(super) struct Open {
     pub interval: Option<Interval>,
     /// Where its operations start.
     pub ops_start: usize,
+}
+
+impl Open {
+    fn name(&self) -> String {
+        match self.label {
+            UNLABELLED => format!("the transaction whose `txn_index` is {}", self.index),
+            label => format!("transaction {label}"),
+        }
+    }
 }
 
 fn not_sorted(index: i64) -> FormatError {
@@ -264,6 +275,14 @@ impl Reader {
             _ => self.builder.session(open.session),
         };
         self.last_session = Some((open.session, session));
+        if let Some(Interval { start, end }) = open.interval.filter(|times| times.end < times.start)
+        {
+            let (name, session) = (open.name(), open.session);
+            let problem =
+                format!("{name} of session {session} ended at {end}, before it started at {start}");
+            return Err(FormatError::new(Place::Whole, problem)
+                .hint("are `started` and `ended` exchanged, or from different clocks?"));
+        }
         self.builder
             .end_txn(
                 session,

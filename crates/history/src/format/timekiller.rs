@@ -13,7 +13,7 @@
 
 use super::codes::{Codes, key_table};
 use super::edn::{Atom, Flaw, Scan};
-use super::jsonl::{Json, integer, scalar};
+use super::json::{Json, integer, scalar};
 use super::{FormatError, empty};
 use crate::{Builder, History, Interval, KeyId, Op, OpKind, Status, UNLABELLED, ValueCode};
 use std::collections::{HashMap, HashSet};
@@ -187,7 +187,14 @@ impl Reader {
             }
         }
         let missing = self.stamps.iter().filter(|stamps| stamps.is_none()).count();
-        if missing == 0 {
+        let is_backward =
+            |stamps: &&Option<(Stamp, Stamp)>| stamps.is_some_and(|(start, commit)| commit < start);
+        let backward = self.stamps.iter().filter(is_backward).count();
+        if backward > 0 {
+            notes.push(format!(
+                "{backward} transactions have a `cts` before their `sts`, so no times are used"
+            ));
+        } else if missing == 0 {
             self.builder.set_intervals(intervals(&self.stamps));
         } else if missing < self.stamps.len() {
             notes.push("some transactions have no timestamps, so no times are used".into());

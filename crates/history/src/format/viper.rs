@@ -12,7 +12,7 @@
 use super::codes::{Codes, key_table};
 use super::edn::{Flaw, Scan};
 use super::holds::{self, refuse};
-use super::jsonl::{Json, line_end, scalar};
+use super::json::{Json, line_end, scalar};
 use super::{Format, FormatError, Loaded, Place, ReadOptions, Source, WriteError, cut, sessions};
 use crate::history::Ops;
 use crate::{Builder, History, KeyId, Op, OpKind, SessionId, Status, TxnId, Value, ValueCode};
@@ -162,28 +162,29 @@ impl Reader {
 
 /// Makes nil of the one value of a key that is read and never written; returns for how many keys.
 fn take_initial(ops: &mut Ops) -> usize {
-    let written: HashSet<(KeyId, ValueCode)> = (0..ops.len())
-        .filter(|&op| ops.kinds[op].is_write())
-        .map(|op| (ops.keys[op], ops.values[op]))
-        .collect();
-    let is_foreign = |ops: &Ops, op: usize| {
-        let (key, value) = (ops.keys[op], ops.values[op]);
-        value != ValueCode::NIL && !written.contains(&(key, value))
-    };
-    // By key, none where there are several.
-    let mut initial: HashMap<KeyId, Option<ValueCode>> = HashMap::new();
-    for op in (0..ops.len()).filter(|&op| is_foreign(ops, op)) {
-        let value = ops.values[op];
-        let known = initial.entry(ops.keys[op]).or_insert(Some(value));
-        *known = known.filter(|known| *known == value);
-    }
+    let initial = foreign_values(ops);
     for op in 0..ops.len() {
-        let value = Some(ops.values[op]);
-        if is_foreign(ops, op) && initial.get(&ops.keys[op]) == Some(&value) {
+        if initial.get(&ops.keys[op]) == Some(&Some(ops.values[op])) {
             ops.values[op] = ValueCode::NIL;
         }
     }
     initial.values().flatten().count()
+}
+
+/// By key, the value that is read and never written; none where there are several.
+fn foreign_values(ops: &Ops) -> HashMap<KeyId, Option<ValueCode>> {
+    let written: HashSet<(KeyId, ValueCode)> = (0..ops.len())
+        .filter(|&op| ops.kinds[op].is_write())
+        .map(|op| (ops.keys[op], ops.values[op]))
+        .collect();
+    let mut foreign: HashMap<KeyId, Option<ValueCode>> = HashMap::new();
+    for (&key, &value) in ops.keys.iter().zip(&ops.values) {
+        if value != ValueCode::NIL && !written.contains(&(key, value)) {
+            let known = foreign.entry(key).or_insert(Some(value));
+            *known = known.filter(|known| *known == value);
+        }
+    }
+    foreign
 }
 
 /// Whether this is a line of such a log, as far as its beginning tells.
@@ -207,6 +208,7 @@ pub(super) fn write(history: &History) -> Result<Vec<(String, Vec<u8>)>, WriteEr
     let format = Format::Viper;
     holds::registers(history, format)?;
     holds::no_aborted(history, format)?;
+    no_thin_air(history)?;
     let mut files = Vec::new();
     for session in history.sessions() {
         let mut bytes = Vec::new();
@@ -230,6 +232,25 @@ pub(super) fn write(history: &History) -> Result<Vec<(String, Vec<u8>)>, WriteEr
         files.push((format!("J{}.log", history.session_label(session)), bytes));
     }
     Ok(files)
+}
+
+/// Refuses a read that would become one of the initial version, because it is of the only value of its
+/// key that nobody wrote. One of 0 means the initial version already.
+fn no_thin_air(history: &History) -> Result<(), WriteError> {
+    let initial = foreign_values(history.ops());
+    for txn in history.txn_ids() {
+        for (id, op) in history.txn_ops(txn) {
+            let is_taken = initial.get(&op.key) == Some(&Some(op.value));
+            if is_taken && !op.kind.is_write() && op.value != ValueCode::ZERO {
+                let (name, text) = (history.txn_name(txn), history.op_text(id));
+                let what = format!(
+                    "{text} of {name}: nobody wrote that value, so it would be read back as the initial one"
+                );
+                return Err(refuse(Format::Viper, what));
+            }
+        }
+    }
+    Ok(())
 }
 
 fn number(value: &Value) -> Result<String, WriteError> {

@@ -95,7 +95,7 @@ fn malformed_json_lines() {
     let head = "{\"isolde\":\"history\",\"version\":1}\n";
     let table: &[(&str, &[&str])] = &[
         (
-            "{\"session\":0,\"ops\":[[\"w\",1]\n{}\n",
+            "{\"session\":0,\"ops\":[[\"w\",1,2]\n{}\n",
             &["line 3, column 1", "operation"],
         ),
         (
@@ -104,7 +104,19 @@ fn malformed_json_lines() {
         ),
         ("{\"sesion\":0}\n", &["unknown field `sesion`", "known are"]),
         ("{\"session\":\"a\"}\n", &["integer as `session`"]),
-        ("{\"session\":0,\"txn\":-1}\n", &["out of range"]),
+        (
+            "{\"session\":0,\"txn\":-1}\n",
+            &["out of range", "from 0 to 18446744073709551615"],
+        ),
+        (
+            "{\"session\":9223372036854775808}\n",
+            &["out of range", "to 9223372036854775807"],
+        ),
+        (
+            "{\"session\":170141183460469231731687303715884105728}\n",
+            &["out of range", "to 9223372036854775807"],
+        ),
+        ("{\"session\":1.0}\n", &["integer as `session`", "`1.0`"]),
         (
             "{\"session\":0,\"status\":\"commited\"}\n",
             &["\"committed\"", "commited"],
@@ -115,7 +127,7 @@ fn malformed_json_lines() {
         ),
         (
             "{\"session\":0,\"ops\":[[\"w\",[1],2]]}\n",
-            &["a number, a text or null"],
+            &["an integer, a text or null"],
         ),
         (
             "{\"session\":0,\"ops\":[[\"rset\",1,2]]}\n",
@@ -183,8 +195,6 @@ fn a_last_line_that_fails_behind_its_operations_leaves_no_orphans() {
         "{\"isolde\":\"history\",\"version\":1}\n{\"session\":0,\"ops\":[[\"w\",\"x\",1]]}\n";
     let table = [
         ("{\"session\":0,\"ops\":[[\"w\",\"x\",2]]} x", 2),
-        ("{\"ops\":[[\"w\",\"x\",2]]}", 1),
-        ("{\"session\":0,\"end\":3,\"ops\":[[\"w\",\"x\",2]]}", 1),
         ("{\"ops\":[[\"w\",\"x\",2]],\"session\":", 1),
         ("{\"session\":0,\"ops\":[[\"w\",\"x\",2]],\"st", 2),
     ];
@@ -194,6 +204,146 @@ fn a_last_line_that_fails_behind_its_operations_leaves_no_orphans() {
         let counts = (history.txn_count(), history.op_count(), owned as usize);
         assert_eq!(counts, (expected, expected, expected), "{last}");
         assert!(notes[0].contains("cut off"), "{notes:?}");
+    }
+}
+
+#[test]
+fn a_whole_last_line_that_is_wrong_is_refused_without_its_line_end() {
+    let first = "{\"session\":0,\"ops\":[[\"w\",\"x\",1]]}\n";
+    let table = [
+        ("{\"ops\":[[\"w\",\"x\",2]]}", "`session`"),
+        ("{\"session\":0,\"end\":3,\"ops\":[]}", "without a `start`"),
+        (
+            "{\"session\":0,\"start\":9,\"end\":3}",
+            "the `end` 3 is before the `start` 9",
+        ),
+        (
+            "{\"session\":0,\"ops\":[[\"w\",\"x\",1.5]]}",
+            "an integer, a text or null",
+        ),
+    ];
+    for (last, piece) in table {
+        for end in ["", "\n", " \r\n"] {
+            check_refused(
+                jsonl::read,
+                &format!("{first}{last}{end}"),
+                &["line 2", piece],
+            );
+        }
+    }
+}
+
+#[test]
+fn an_end_before_its_start_is_refused() {
+    check_refused(
+        jsonl::read,
+        "{\"session\":0,\"ops\":[[\"w\",\"x\",1]],\"start\":9,\"end\":3}\n\
+         {\"session\":1,\"ops\":[[\"r\",\"x\",0]],\"start\":4,\"end\":5}\n",
+        &["line 1", "the `end` 3 is before the `start` 9", "one clock"],
+    );
+    let same = "{\"session\":0,\"start\":3,\"end\":3}\n{\"session\":0,\"start\":4}\n";
+    assert!(accepted(jsonl::read, same).0.has_intervals());
+}
+
+#[test]
+fn a_field_that_is_there_twice_is_refused() {
+    let fields = [
+        "\"session\":1",
+        "\"txn\":1",
+        "\"status\":\"aborted\"",
+        "\"start\":1",
+        "\"end\":2",
+        "\"ops\":[]",
+        "\"info\":{}",
+    ];
+    for field in fields {
+        let rest: Vec<&str> = fields.into_iter().filter(|other| *other != field).collect();
+        let line = format!("{{{field},{},{field}}}\n", rest.join(","));
+        check_refused(jsonl::read, &line, &["line 1", "is there twice"]);
+    }
+}
+
+#[test]
+fn only_results_of_reads_may_be_missing() {
+    for tag in ["w", "append", "add", "inc"] {
+        let line = format!("{{\"session\":0,\"ops\":[[\"{tag}\",\"x\"]]}}\n");
+        check_refused(
+            jsonl::read,
+            &line,
+            &["column 22", "a write without a value"],
+        );
+    }
+    for tag in ["r", "rlist", "rset", "rcount"] {
+        let line = format!("{{\"session\":0,\"ops\":[[\"{tag}\",\"x\"]]}}\n");
+        assert_eq!(
+            accepted(jsonl::read, &line).0.ops().values,
+            [ValueCode::UNKNOWN]
+        );
+    }
+}
+
+#[test]
+fn json_lines_have_no_fractions() {
+    for value in ["2.0", "1.5", "1e2", "true", "-0.5", "[1.5]"] {
+        let line = format!("{{\"session\":0,\"ops\":[[\"r\",\"x\",{value}]]}}\n");
+        check_refused(
+            jsonl::read,
+            &line,
+            &["an integer, a text or null", "in quotes"],
+        );
+    }
+    let line = format!(
+        "{{\"session\":0,\"ops\":[[\"inc\",\"x\",{}0]]}}\n",
+        i128::MAX
+    );
+    check_refused(
+        jsonl::read,
+        &line,
+        &["an integer, a text or null", "127 bits"],
+    );
+    let line = format!("{{\"session\":0,\"ops\":[[\"w\",\"x\",{}]]}}\n", i128::MIN);
+    accepted(jsonl::read, &line);
+}
+
+#[test]
+fn a_text_that_ends_too_early_ends_on_its_last_line() {
+    let cut = "{\"session\":0,\"ops\":[[\"w\",\"x\",1]";
+    for end in ["", "\n", "\r\n\n"] {
+        let expected = format!("line 1, column {}: the text ends", cut.len() + 1);
+        check_refused(jsonl::read, &format!("{cut}{end}"), &[&expected]);
+    }
+}
+
+/// What a program can build and no reader would take back.
+#[test]
+fn unsound_histories_are_not_written() {
+    let backward = history::Interval { start: 5, end: 4 };
+    let tables = [
+        (ValueCode::UNKNOWN, None, "w(1, ?), a write without a value"),
+        (
+            ValueCode::ZERO,
+            Some(backward),
+            "s0t0, which ended before it started",
+        ),
+    ];
+    for (value, interval, expected) in tables {
+        let mut builder = history::Builder::new();
+        let session = builder.session(0);
+        let key = builder.key(&history::Value::from(1));
+        let op = history::Op {
+            kind: OpKind::Write,
+            key,
+            value,
+        };
+        let pushed = builder.push_txn(session, 0, Status::Committed, interval, &[op]);
+        pushed.expect("a small history");
+        let history = builder.finish();
+        for write in [jsonl::write, parquet::write] {
+            let error = write(&history, &mut Vec::new())
+                .expect_err("unsound")
+                .to_string();
+            assert!(error.contains(expected), "{error}");
+        }
     }
 }
 

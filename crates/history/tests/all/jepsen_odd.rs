@@ -201,3 +201,37 @@ fn a_file_that_ends_in_its_first_operation_is_an_error() {
     assert_eq!(txns(&history), ["w(1, 2)"]);
     assert!(notes.iter().any(|note| note.contains("the 2 whole ones")));
 }
+
+/// Clocks of a recording may be odd; then they order nothing.
+#[test]
+fn completions_before_their_invocations_leave_no_times() {
+    let lines = |ok: i64| {
+        format!(
+            "{{:type :invoke, :process 0, :f :txn, :value [[:w 1 2]], :time 5}}
+             {{:type :ok, :process 0, :f :txn, :value [[:w 1 2]], :time {ok}}}
+             {{:type :invoke, :process 1, :f :txn, :value [[:r 1 nil]], :time 8}}
+             {{:type :ok, :process 1, :f :txn, :value [[:r 1 nil]], :time 9}}"
+        )
+    };
+    for (ok, expected) in [(5, true), (6, true), (4, false)] {
+        let (history, notes) = edn(&lines(ok));
+        assert_eq!(history.has_intervals(), expected, "{ok}");
+        let is_noted = notes.iter().any(|note| {
+            note == "1 operations completed before they were invoked, by their :time, so no times are used"
+        });
+        assert_eq!(is_noted, !expected, "{ok}: {notes:?}");
+    }
+}
+
+#[test]
+fn equal_numbers_are_equal_however_they_are_written() {
+    let (history, _) = edn(
+        "{:type :ok, :process 0, :f :txn, :value [[:w 1 2.0] [:w 1.0 2] [:r 1 1.50] [:r 1 1.5M] [:r 1 1e2] [:r 1 1/2]]}",
+    );
+    let expected = "w(1, 2) w(1, 2) r(1, 1.5) r(1, 1.5) r(1, 100) r(1, 1/2)";
+    assert_eq!(txns(&history), [expected]);
+    let json =
+        r#"{"type":"ok","process":0,"f":"txn","value":[["w",1,2.0],["r",1,2],["r",1,true]]}"#;
+    let history = read_json(json.as_bytes(), &mut Vec::new()).expect("good");
+    assert_eq!(txns(&history), ["w(1, 2) r(1, 2) r(1, true)"]);
+}

@@ -92,18 +92,73 @@ pub fn entry(kind: AnomalyKind) -> Option<&'static Entry> {
     entries().into_iter().find(|entry| entry.kind == kind)
 }
 
+/// A name as it is compared.
+fn plain(text: &str) -> String {
+    text.to_lowercase().replace(['_', ' '], "-")
+}
+
+/// What an anomaly is called: our name, then the labels of the literature.
+fn names(row: &history::AnomalyRow) -> impl Iterator<Item = String> {
+    let labels = row.label.split([',', '(', ')', ':']);
+    std::iter::once(row.name)
+        .chain(labels.map(str::trim))
+        .filter(|name| !name.is_empty())
+        .map(plain)
+}
+
 /// The kind that somebody means by a name: ours, a label of the literature, in any case.
 pub fn find(name: &str) -> Option<AnomalyKind> {
-    let plain = |text: &str| text.to_lowercase().replace(['_', ' '], "-");
     let wanted = plain(name);
-    let is_label = |row: &&history::AnomalyRow| {
-        row.label
-            .split([',', '(', ')', ':'])
-            .any(|part| plain(part.trim()) == wanted)
-    };
     let mut rows = history::ANOMALIES.iter();
     let found = rows.clone().find(|row| plain(row.name) == wanted);
+    let is_label = |row: &&history::AnomalyRow| names(row).any(|name| name == wanted);
     found.or_else(|| rows.find(is_label)).map(|row| row.kind)
+}
+
+/// How many names are offered to somebody who got one wrong.
+const NEAR_MAX: usize = 5;
+
+/// Our names of the anomalies that somebody may have meant: those whose names are misspelt by a letter or two,
+/// begin so, or contain it.
+pub fn near(name: &str) -> Vec<&'static str> {
+    let wanted = plain(name);
+    let how_far = |name: &String| {
+        let errors = name.len() / 4;
+        let begins = name.starts_with(&wanted) || wanted.starts_with(name.as_str());
+        match edits(name, &wanted) {
+            edits if edits <= errors && edits < wanted.len().min(name.len()) => Some(edits),
+            _ if wanted.len() < 2 || name.len() < 2 => None,
+            _ if begins => Some(10),
+            _ => name.contains(&wanted).then_some(20),
+        }
+    };
+    let mut found: Vec<(usize, &str)> = history::ANOMALIES
+        .iter()
+        .filter_map(|row| {
+            Some((
+                names(row).filter_map(|name| how_far(&name)).min()?,
+                row.name,
+            ))
+        })
+        .collect();
+    found.sort_by_key(|&(far, _)| far);
+    found.truncate(NEAR_MAX);
+    found.into_iter().map(|(_, name)| name).collect()
+}
+
+/// How many letters have to be changed, added or left out to make one word of the other.
+fn edits(from: &str, to: &str) -> usize {
+    let to: Vec<char> = to.chars().collect();
+    let mut row: Vec<usize> = (0..=to.len()).collect();
+    for (line, letter) in from.chars().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], line + 1);
+        for (column, other) in to.iter().enumerate() {
+            let changed = diagonal + usize::from(letter != *other);
+            diagonal = row[column + 1];
+            row[column + 1] = changed.min(diagonal + 1).min(row[column] + 1);
+        }
+    }
+    row[to.len()]
 }
 
 impl Entry {

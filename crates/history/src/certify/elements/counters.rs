@@ -68,7 +68,7 @@ fn number(history: &History, op: Op) -> Result<i128, Refusal> {
     let number = number.filter(|number| number.unsigned_abs() < 1 << 64);
     require!(
         number.is_some() && op.value != ValueCode::UNKNOWN,
-        "counter {} has to do with something that is no number",
+        "counter {} has to do with something that is no integer of up to 127 bits",
         history.key_name(op.key)
     );
     Ok(number.unwrap_or(0))

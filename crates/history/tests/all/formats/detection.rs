@@ -1,6 +1,6 @@
 //! Which format a file is in, and compressed files.
 
-use history::format::{Format, Source, decompress, detect};
+use history::format::{Format, Source, check_head, decompress, detect};
 use std::io::Write;
 
 /// What a file holds, and its format.
@@ -164,6 +164,70 @@ fn compressed_files_are_unpacked() {
         damaged[middle + 1] ^= 0x55;
         assert_ne!(decompress(&damaged), Ok(Some(text.clone())));
     }
+}
+
+#[test]
+fn what_follows_a_gzip_file_is_named() {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(b"w(1,2,3,4)\n").expect("memory");
+    let packed = encoder.finish().expect("memory");
+    for garbage in [
+        b"xx".as_slice(),
+        b"more than a header of garbage",
+        &[0; 512],
+    ] {
+        let bytes = [&packed, garbage].concat();
+        let error = decompress(&bytes).expect_err("garbage").to_string();
+        let expected = format!("byte {}: the gzip file ends here", packed.len());
+        assert!(error.contains(&expected), "{error}");
+    }
+    let cut = decompress(&[&packed[..], &packed[..15]].concat()).expect_err("cut");
+    assert!(cut.to_string().contains("cut off"), "{cut}");
+}
+
+#[test]
+fn the_beginning_of_a_file_shows_whether_a_format_fits() {
+    let gzip = |text: &[u8]| {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::none());
+        encoder.write_all(text).expect("memory");
+        encoder.finish().expect("memory")
+    };
+    let zstd = |text: &[u8]| zstd::encode_all(text, 1).expect("memory");
+    let table = [
+        ("y N\n", false),
+        ("w(1,N,3,4)\n", true),
+        ("{:type :ok, :x N}\n", true),
+    ];
+    for (line, fits) in table {
+        // Numbers that do not pack into one block.
+        let number = |place: u32| place.wrapping_mul(2_654_435_761).to_string();
+        let text: String = (0..60_000)
+            .map(|place| line.replace('N', &number(place)))
+            .collect();
+        let text = text.as_bytes();
+        for bytes in [text.to_vec(), gzip(text), zstd(text)] {
+            let head = &bytes[..bytes.len() / 2];
+            assert_eq!(check_head(head).is_ok(), fits, "{line}");
+        }
+    }
+}
+
+#[test]
+fn a_misspelt_field_is_told_as_one() {
+    let bytes = b"{\"sesion\":0,\"ops\":[[\"w\",\"x\",1]]}\n";
+    let source = Source { name: "x", bytes };
+    assert_eq!(detect(&[source]), Ok(Format::Isolde));
+    let error = super::load(bytes, None, 1).expect_err("misspelt");
+    for piece in [
+        "line 1, column 2",
+        "unknown field `sesion`",
+        "JSON lines",
+        "session, txn",
+    ] {
+        assert!(error.contains(piece), "{error}");
+    }
+    let error = super::load(b"{\"ops\":[]}\n", None, 1).expect_err("missing");
+    assert!(error.contains("expected a `session`"), "{error}");
 }
 
 #[test]

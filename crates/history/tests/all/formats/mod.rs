@@ -6,6 +6,7 @@ mod cobra;
 mod damage;
 mod dbcop;
 mod detection;
+mod foreign_parquet;
 mod random;
 mod text;
 mod timekiller;

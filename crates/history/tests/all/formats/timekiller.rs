@@ -127,6 +127,19 @@ fn some_without_timestamps_leave_none() {
 }
 
 #[test]
+fn a_commit_before_its_start_leaves_no_times() {
+    let loaded = load_good(
+        r#"[{"sid": 0, "sts": 1, "cts": 2, "ops": []}, {"sid": 1, "sts": {"p": 5, "l": 1}, "cts": 5, "ops": []}]"#,
+    );
+    assert!(!loaded.history.has_intervals());
+    let note = &loaded.notes[0];
+    assert!(
+        note.contains("1 transactions have a `cts` before"),
+        "{note}"
+    );
+}
+
+#[test]
 fn malformed_files_are_explained() {
     let table = [
         ("", "the file is empty"),

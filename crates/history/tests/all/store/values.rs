@@ -74,8 +74,9 @@ fn every_kind_of_value_has_a_text() {
         (&|w| w.code(0xc9).code(0xf7).text("symbol"), "symbol"),
         (&|w| w.code(0xf5), "true"),
         (&|w| w.code(0xf6), "false"),
-        (&|w| w.code(0xfb), "0.0"),
-        (&|w| w.code(0xfc), "1.0"),
+        // Numbers without a fraction are integers.
+        (&|w| w.code(0xfb), "0"),
+        (&|w| w.code(0xfc), "1"),
         (&|w| w.raw(&[0xfa, 0x40, 4, 0, 0, 0, 0, 0, 0]), "2.5"),
         (&|w| w.raw(&[0xf9, 0x40, 0x20, 0, 0]), "2.5"),
         (&|w| w.raw(&[0xfa, 0x7f, 0xf8, 0, 0, 0, 0, 0, 0]), "##NaN"),
