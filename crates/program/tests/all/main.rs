@@ -3,6 +3,7 @@
 
 mod bank;
 mod consequences;
+mod engine_keys;
 mod engines;
 mod installed;
 mod invariants;
