@@ -282,7 +282,7 @@ fn what_may_have_been_appended_by_a_transaction_of_unknown_outcome_is_not_assume
     let history = parse(
         "{\"session\":2,\"status\":\"indeterminate\",\"ops\":[[\"rlist\",1,[6,3]]]}\n\
          {\"session\":2,\"ops\":[[\"append\",3,0],[\"append\",1,0],[\"append\",3,0]]}\n\
-         {\"session\":2,\"status\":\"indeterminate\",\"ops\":[[\"rlist\",1,[]],[\"append\",3],[\"append\",3],[\"append\",3,5]]}\n\
+         {\"session\":2,\"status\":\"indeterminate\",\"ops\":[[\"rlist\",1,[]],[\"append\",3,9],[\"append\",3,9],[\"append\",3,5]]}\n\
          {\"session\":1,\"ops\":[[\"append\",3,6],[\"append\",0,2]]}\n\
          {\"session\":1,\"ops\":[[\"append\",2,5],[\"append\",1,4],[\"append\",2,5]]}\n\
          {\"session\":3,\"ops\":[[\"append\",2,7],[\"append\",0,7],[\"append\",2,1],[\"rlist\",3,[5]]]}\n\
