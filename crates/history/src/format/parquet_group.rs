@@ -158,6 +158,34 @@ fn per_row(column: &Column<'_>, filled: Filled<u32>) -> Vec<u32> {
     filled.defined.into_iter().map(place).collect()
 }
 
+/// Puts the lists that were read where the values of their rows are. Without a column of lists all of them are empty.
+fn place_lists(
+    kind_of: &[OpKind],
+    kinds: &[u32],
+    lists: &[ValueCode],
+    values: &mut [u32],
+) -> Result<(), FormatError> {
+    if !lists.is_empty() && lists.len() != values.len() {
+        return Err(damaged("its columns differ in length"));
+    }
+    if !kind_of.iter().any(|kind| kind.reads_list()) {
+        return Ok(());
+    }
+    for (row, value) in values.iter_mut().enumerate() {
+        let code = kinds.get(row).copied().unwrap_or(0);
+        let kind = kind_of.get(code as usize);
+        if !kind.is_some_and(|kind| kind.reads_list()) {
+            continue;
+        }
+        match lists.get(row) {
+            Some(list) => *value = list.0,
+            None if *value == ValueCode::NIL.0 => {}
+            None => return Err(damaged("a list was read, and there is no column `list`")),
+        }
+    }
+    Ok(())
+}
+
 impl Group {
     /// Decodes all columns of a row group.
     pub fn decode(source: Source<'_>, reader: &mut Reader) -> Result<Group, FormatError> {
@@ -168,21 +196,11 @@ impl Group {
         let keys = per_row(&key, cells(&key, &mut reader.keys)?);
         let value = source.need("value")?;
         let mut values = per_row(&value, cells(&value, &mut reader.values)?);
-        if let Some(column) = source.find("list") {
-            let lists = reader.lists(&column)?;
-            if lists.len() != values.len() {
-                return Err(damaged("its columns differ in length"));
-            }
-            for (row, list) in lists.into_iter().enumerate() {
-                let code = kinds.values.get(row).copied().unwrap_or(0);
-                if kind_of
-                    .get(code as usize)
-                    .is_some_and(|kind| kind.reads_list())
-                {
-                    values[row] = list.0;
-                }
-            }
-        }
+        let lists = match source.find("list") {
+            Some(column) => reader.lists(&column)?,
+            None => Vec::new(),
+        };
+        place_lists(&kind_of, &kinds.values, &lists, &mut values)?;
         if let Some(column) = source.find("unknown") {
             let mut unknown = column.bools()?;
             unknown.spread(column.full_level());

@@ -17,6 +17,17 @@ enum Cell<'a> {
 
 /// A file of one write, transaction 7 of session 3.
 fn one_write(value_type: &str, value: Cell<'_>, times: (i64, i64), unknown: bool) -> Vec<u8> {
+    one_operation("w", value_type, value, times, unknown)
+}
+
+/// A file of one operation, transaction 7 of session 3.
+fn one_operation(
+    kind: &str,
+    value_type: &str,
+    value: Cell<'_>,
+    times: (i64, i64),
+    unknown: bool,
+) -> Vec<u8> {
     let schema = format!(
         "message m {{ required int64 session; required int64 txn; required int64 started; \
          required int64 ended; required binary kind (STRING); required int64 key; \
@@ -28,7 +39,7 @@ fn one_write(value_type: &str, value: Cell<'_>, times: (i64, i64), unknown: bool
         Cell::Int(7),
         Cell::Int(times.0),
         Cell::Int(times.1),
-        Cell::Word("w"),
+        Cell::Word(kind),
         Cell::Int(1),
         value,
         Cell::Bool(unknown),
@@ -74,4 +85,14 @@ fn what_a_history_cannot_hold_is_refused() {
     check_error(&unknown, Format::Parquet, "a write is `unknown`");
     let fraction = one_write("binary value (JSON)", Cell::Word("2.0"), (1, 2), false);
     check_error(&fraction, Format::Parquet, "an integer, a text or null");
+}
+
+/// A value is no list: without a column of lists, a read of one has nothing to show.
+#[test]
+fn a_list_without_its_column_is_refused() {
+    for kind in ["rlist", "rset"] {
+        let bytes = one_operation(kind, "int64 value", Cell::Int(5), (1, 2), false);
+        let expected = "a list was read, and there is no column `list`";
+        check_error(&bytes, Format::Parquet, expected);
+    }
 }
