@@ -186,7 +186,7 @@ pub struct EffortArgs {
     /// Give up after this many states (exit code 3)
     #[arg(long, value_name = "N")]
     pub states: Option<u64>,
-    /// Give up before using more than this much memory (exit code 3) [default: most of what is free]
+    /// Give up when more than this much memory is in use (exit code 3) [default: most of what is free]
     #[arg(long, value_name = "GIB", value_parser = parse_positive, allow_negative_numbers = true)]
     pub memory: Option<f64>,
     /// Give up after this many seconds (exit code 3)

@@ -375,3 +375,53 @@ fn a_few_notes_come_before_the_answer() {
     assert_eq!(told.err.matches("no table lost").count(), 8, "{}", told.err);
     isolde(&["program", "show", &source, &tables]).says(&["no table lost19"]);
 }
+
+/// A directory as it is: files for several databases, keys before tables, and a name in Latin-1.
+#[test]
+fn a_directory_is_read_as_it_is() {
+    let folder = Folder::new("program-as-it-is");
+    for part in ["sql.postgres", "sql.oracle"] {
+        std::fs::create_dir_all(folder.path(part)).expect("a directory");
+    }
+    let write = |path: &str, text: &[u8]| std::fs::write(folder.path(path), text).expect("written");
+    write(
+        "sql.postgres/keys.sql",
+        b"alter table item add primary key (id);",
+    );
+    write(
+        "sql.postgres/tables.sql",
+        b"create table item (id int, stock int not null);",
+    );
+    write(
+        "sql.oracle/extra.sql",
+        b"create trigger t before insert on item begin update item set stock = 0; end;",
+    );
+    let java = "// caf\u{e9}\nclass Shop { JdbcTemplate jdbc; public void take(int key) { \
+                jdbc.update(\"update item set stock = 1 where id = ?\", key); } }";
+    let latin: Vec<u8> = java.chars().map(|c| c as u8).collect();
+    write("Shop.java", &latin);
+    let wide: Vec<u8> = [0xff, 0xfe]
+        .into_iter()
+        .chain(
+            "create table wide (id int primary key);"
+                .encode_utf16()
+                .flat_map(u16::to_le_bytes),
+        )
+        .collect();
+    write("wide.sql", &wide);
+    isolde(&["program", "show", &folder.path("")])
+        .exits(0)
+        .says(&[
+            "table item(id int, stock int) key (id)",
+            "table wide(",
+            "take(",
+        ])
+        .complains(&[
+            "Shop.java: byte 6 is not UTF-8: read as Latin-1",
+            "sql.oracle/extra.sql is for another database and is passed over",
+        ]);
+    write("Shop.java", b"class\0");
+    isolde(&["program", "show", &folder.path("")])
+        .exits(2)
+        .complains(&["Shop.java: not a text"]);
+}

@@ -7,6 +7,7 @@
 use crate::expr::{Condition, Expr, PartId, StatementId, VariableId};
 use crate::place::{Note, NoteKind, Place};
 use crate::schema::{ColumnId, Schema, TableId, Type};
+use crate::sqlfile::ROUTINE;
 use std::collections::BTreeSet;
 
 /// An application: its tables and its transactions.
@@ -40,6 +41,24 @@ impl Program {
             NoteKind::Value | NoteKind::Boundary | NoteKind::Statement => false,
         };
         self.notes.iter().filter(missing).count()
+    }
+
+    /// Leaves the transactions of these names, and the notes that may be about them. A procedure is noted where it is
+    /// called; a trigger is not called.
+    pub fn keep(&mut self, names: &[String]) {
+        let is_named = |one: &Transaction| names.iter().any(|n| n.eq_ignore_ascii_case(&one.name));
+        let all = std::mem::take(&mut self.transactions).into_iter();
+        let (kept, others): (Vec<_>, Vec<_>) = all.partition(is_named);
+        let about = |set: &[Transaction], note: &Note| {
+            let mut places = set.iter().flat_map(|one| &one.noted);
+            places.any(|place| *place == note.place)
+        };
+        self.notes.retain(|note| {
+            let procedure =
+                note.assumed == ROUTINE && !note.text.to_lowercase().contains("trigger");
+            about(&kept, note) || !about(&others, note) && !procedure
+        });
+        self.transactions = kept;
     }
 }
 
@@ -90,6 +109,8 @@ pub struct Transaction {
     pub level: Option<String>,
     /// How often a log has it; 1 for sources.
     pub count: u64,
+    /// Where the notes stand that are about it and known to be.
+    pub noted: Vec<Place>,
 }
 
 impl Transaction {
@@ -103,6 +124,7 @@ impl Transaction {
             place,
             level: None,
             count: 1,
+            noted: Vec::new(),
         }
     }
 

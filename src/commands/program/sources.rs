@@ -42,6 +42,7 @@ pub fn read(args: &SourceArgs) -> Result<Sources, Failure> {
         let mut found = Vec::new();
         read_directory(path, &mut found)?;
         found.sort_by_key(|file| dialect(&file.name));
+        pass_over_others(&mut found);
         files.extend(found);
     }
     let mut program = understand(&files)?;
@@ -64,10 +65,16 @@ pub fn understand(files: &[Text]) -> Result<Program, Failure> {
 /// Where a file with tables for one database stands among those for others: PostgreSQL's first,
 /// then those for none in particular.
 fn dialect(name: &str) -> usize {
-    let name = name.rsplit('/').next().unwrap_or(name).to_ascii_lowercase();
+    // A directory may name the database, as in `sql.postgres/tables.sql`.
+    let mut parts: Vec<&str> = name.rsplit('/').take(2).collect();
+    parts.reverse();
+    let name = parts.join("/").to_ascii_lowercase();
     let others = [
+        "babelfish",
         "cockroach",
         "db2",
+        "derby",
+        "firebird",
         "hsqldb",
         "maria",
         "memsql",
@@ -83,6 +90,7 @@ fn dialect(name: &str) -> usize {
         "sqlite",
         "sqlserver",
         "timesten",
+        "transact-sql",
         "cassandra",
         "h2",
         "mssql",
@@ -93,6 +101,32 @@ fn dialect(name: &str) -> usize {
         () if others.iter().any(|other| name.contains(other)) => 2,
         () => 1,
     }
+}
+
+/// Leaves out the triggers, indexes and data for other databases, where the tables of one are there. Files with tables
+/// are left, for those that only they have.
+fn pass_over_others(found: &mut Vec<Text>) {
+    let is_sql = |file: &Text| file.name.to_ascii_lowercase().ends_with(".sql");
+    let has_tables = |file: &Text| file.text.to_ascii_lowercase().contains("create table");
+    let is_other = |file: &Text| is_sql(file) && dialect(&file.name) == 2;
+    let mut sources = found.iter();
+    if !sources.any(|file| is_sql(file) && !is_other(file) && has_tables(file)) {
+        return;
+    }
+    let passed = |file: &Text| is_other(file) && !has_tables(file);
+    let mut all = found.iter().filter(|file| passed(file));
+    let Some(first) = all.next() else {
+        return;
+    };
+    let more = match all.count() {
+        0 => String::new(),
+        count => format!(", and {count} more,"),
+    };
+    output::note(&format!(
+        "{}{more} is for another database and is passed over; name it to read it",
+        first.name
+    ));
+    found.retain(|file| !passed(file));
 }
 
 /// Leaves only the transactions of these names.
@@ -108,8 +142,7 @@ fn keep(program: &mut Program, names: &[String]) -> Result<(), Failure> {
         }
     }
     if !names.is_empty() {
-        let named = |name: &str| names.iter().any(|one| one.eq_ignore_ascii_case(name));
-        program.transactions.retain(|txn| named(&txn.name));
+        program.keep(names);
     }
     Ok(())
 }
@@ -124,16 +157,40 @@ fn read_file(path: &str, bytes_max: u64) -> Result<Text, Failure> {
         )));
     }
     let bytes = std::fs::read(path).map_err(|e| failure(e.to_string()))?;
-    let text = String::from_utf8(bytes).map_err(|e| {
-        failure(format!(
-            "not a text: byte {} is not UTF-8",
-            e.utf8_error().valid_up_to()
-        ))
-    })?;
+    let text = decode(path, bytes).ok_or_else(|| failure("not a text".to_string()))?;
     Ok(Text {
         name: path.to_string(),
         text,
     })
+}
+
+/// The text of a file: UTF-8, UTF-16 with its mark (as SQL Server's tools write), or else Latin-1, which is told.
+fn decode(path: &str, bytes: Vec<u8>) -> Option<String> {
+    let wide = |unit: fn([u8; 2]) -> u16| {
+        let units = bytes[2..].chunks_exact(2);
+        let units: Vec<u16> = units.map(|pair| unit([pair[0], pair[1]])).collect();
+        String::from_utf16(&units).ok()
+    };
+    match bytes.as_slice() {
+        [0xff, 0xfe, ..] => return wide(u16::from_le_bytes),
+        [0xfe, 0xff, ..] => return wide(u16::from_be_bytes),
+        bytes if bytes.contains(&0) => return None,
+        _ => {}
+    }
+    match String::from_utf8(bytes) {
+        Ok(text) => Some(
+            text.strip_prefix('\u{feff}')
+                .map(str::to_string)
+                .unwrap_or(text),
+        ),
+        Err(error) => {
+            let place = error.utf8_error().valid_up_to();
+            output::note(&format!(
+                "{path}: byte {place} is not UTF-8: read as Latin-1"
+            ));
+            Some(error.into_bytes().into_iter().map(char::from).collect())
+        }
+    }
 }
 
 /// Whether a directory is where Maven and Gradle have tests.

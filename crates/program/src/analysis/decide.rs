@@ -14,7 +14,7 @@ use super::report::LevelWitness;
 use super::routes::Choice;
 use super::search::Search;
 use super::slice::{Slice, Slices};
-use crate::execute::{Fate, How, Judgement, judge, play};
+use crate::execute::{Fate, How, Judgement, allows, judge, lets_write, play};
 use crate::ir::Program;
 use crate::paths::Path;
 use crate::scenario::{Edge, EdgeKind, Event, Scenario, StoreLevel};
@@ -296,7 +296,7 @@ impl Search<'_> {
                 .iter_mut()
                 .for_each(|one| one.level = None);
         }
-        match judged(self.program, &scenario) {
+        match judged(self.program, &scenario, level) {
             Some(Judgement::NotSerializable) => Played::Found(scenario),
             Some(Judgement::Serializable { order }) => Played::Same(order),
             None => Played::Failed,
@@ -334,13 +334,20 @@ fn candidate_of(
     }
 }
 
-/// Whether some serial order does the same as a scenario; nothing where it cannot be played.
-fn judged(program: &Program, scenario: &Scenario) -> Option<Judgement> {
+/// Whether some serial order does the same as a scenario; nothing where it cannot be played, or where the level forbids
+/// what happens then: values that the solver takes for any value are known only when it is played.
+fn judged(program: &Program, scenario: &Scenario, level: Option<StoreLevel>) -> Option<Judgement> {
     let played = play(program, scenario, How::Given).ok()?;
     if played.runs.iter().any(|run| run.fate != Fate::Committed) {
         return None;
     }
-    judge(program, scenario, &played).ok()
+    let judgement = judge(program, scenario, &played).ok()?;
+    let own = |at: usize| level.or(scenario.instances.get(at)?.level);
+    let allowed = level.is_none_or(|level| allows(level, &played)) && lets_write(own, &played);
+    match judgement {
+        Judgement::NotSerializable if !allowed => None,
+        known => Some(known),
+    }
 }
 
 /// Says what the statements see that have nothing said about it, for a store that has no clock.

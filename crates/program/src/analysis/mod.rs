@@ -25,6 +25,7 @@ mod solver;
 pub(crate) use candidate::witness_at_hand;
 pub use candidate::{Candidate, Infeasible, Run, constraints_of, witness};
 pub use conflict::{Conflict, Node as StatementNode, conflicts};
+pub(crate) use consequence::explicit;
 pub use consequence::{Consequence, Consequences, all_consequences, consequences};
 pub use constraint::{Constraints, Definition, Formula, Linear, Meaning, Node, Variable};
 pub use cycles::{Cycle, Limits, Segment};

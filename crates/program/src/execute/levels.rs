@@ -19,7 +19,7 @@
 //! Cost: cubic in the transactions, and linear in what was read times the writes.
 
 use super::play::Play;
-use super::store::Cell;
+use super::store::{Cell, Write};
 use crate::scenario::{EdgeKind, StoreLevel};
 use std::collections::BTreeSet;
 
@@ -51,6 +51,32 @@ pub fn allows(level: StoreLevel, played: &Play) -> bool {
             is_clean(played) && !circle(&relation(played, &kinds))
         }
     }
+}
+
+/// Whether databases let all writes of a play happen, by the level of each instance: nobody changes a row that
+/// another one changed and did not commit, nor, on a snapshot, one that was changed since.
+pub fn lets_write(level: impl Fn(usize) -> Option<StoreLevel>, played: &Play) -> bool {
+    let writes = || played.writes.iter().filter(|write| write.op > 0);
+    let began = |wanted: usize| {
+        let mut all = played.operations.iter();
+        all.position(|operation| operation.point.instance == wanted)
+    };
+    let refused = |late: &Write, early: &Write| {
+        let (at, before) = (late.op - 1, early.op - 1);
+        let (who, other) = (instance(played, at), instance(played, before));
+        let meet = early.cell.row == late.cell.row && before < at;
+        let undone = played.operations[at].undone || played.operations[before].undone;
+        if who == other || !meet || undone {
+            return false;
+        }
+        let since = match level(who) {
+            Some(StoreLevel::Snapshot | StoreLevel::Serializable) => began(who).unwrap_or(at),
+            Some(StoreLevel::ReadCommitted) => at,
+            _ => return false,
+        };
+        committed_at(played, other).is_none_or(|time| time > since)
+    };
+    !writes().any(|late| writes().any(|early| refused(late, early)))
 }
 
 /// The operations that count, by position: not undone, the initial one aside.

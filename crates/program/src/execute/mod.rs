@@ -25,7 +25,7 @@ pub use invariant::{Broken, broken_invariants, violations};
 pub(crate) use invariant::{Checks, Known};
 pub(crate) use judge::orders;
 pub use judge::{Appearance, Judgement, Outcome, appearance, judge, serial_outcomes};
-pub use levels::allows;
+pub use levels::{allows, lets_write};
 pub use play::{Abort, Fate, How, Play, Run, play};
 pub use runner::{Call, Next, Runner};
 pub use store::{

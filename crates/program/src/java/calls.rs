@@ -61,6 +61,15 @@ impl<'a> Translator<'a> {
             return val;
         }
         let count = node.child("arguments").map_or(0, |all| all.children.len());
+        if let ("get", Some(place)) = (name, self.nth(node, 0))
+            && let Some(val) = self.kept_place(object, place)
+        {
+            return val;
+        }
+        if let Some((class, method)) = self.statement_getter(object, name, count) {
+            let arguments = self.arguments(node);
+            return self.follow(node, class, method, arguments);
+        }
         let meant = match self.is_jdbc(object) {
             true => Meant::Nothing,
             false => self.meant(object, name, count),

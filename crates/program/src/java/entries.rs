@@ -4,6 +4,9 @@
 //! transaction of its caller. Of the others, those are that get to the database by themselves or through methods that are
 //! not marked, and that no other method calls. Methods of a class that talks to a terminal call others one after the
 //! other, as somebody types: these are no callers, and are transactions only where they execute SQL themselves.
+//!
+//! A method that does nothing but choose among several that commit by themselves (the loop of a terminal, a thread of a
+//! benchmark) is none: these are.
 
 use super::boundary::is_annotated;
 use super::declared::declares_sql;
@@ -15,8 +18,88 @@ use super::tree::Node;
 /// Whether SQL is executed is looked for this many calls deep.
 const DEPTH_MAX: usize = 3;
 
+/// The methods that are transactions, with their classes.
+pub(super) fn entries<'a>(index: &Index<'a>) -> Vec<(usize, &'a Node)> {
+    let mut found: Vec<(usize, &'a Node)> = Vec::new();
+    for (at, class) in index.classes.iter().enumerate() {
+        for method in class.methods.iter().copied() {
+            if !is_entry(index, at, method) {
+                continue;
+            }
+            let chosen = chosen(index, method);
+            let all = match chosen.len() {
+                0 | 1 => vec![(at, method)],
+                _ => chosen,
+            };
+            for (at, method) in all {
+                if !found.iter().any(|(_, one)| std::ptr::eq(*one, method)) {
+                    found.push((at, method));
+                }
+            }
+        }
+    }
+    found
+}
+
+/// The methods behind one that commit by themselves, where all SQL behind it is in such.
+fn chosen<'a>(index: &Index<'a>, method: &'a Node) -> Vec<(usize, &'a Node)> {
+    let (mut seen, mut waiting) = (vec![method], vec![method]);
+    let mut found = Vec::new();
+    if executes_itself(index, method) || commits(method) {
+        return found;
+    }
+    while let Some(caller) = waiting.pop() {
+        let all = index.classes.iter().enumerate();
+        let all = all.flat_map(|(at, class)| class.methods.iter().map(move |one| (at, *one)));
+        for (at, called) in all.filter(|(_, other)| calls(caller, other)) {
+            if seen.iter().any(|known| std::ptr::eq(*known, called)) {
+                continue;
+            }
+            seen.push(called);
+            if !reaches_sql(index, at, called, 0) {
+                continue;
+            }
+            match commits(called) {
+                true => found.push((at, called)),
+                false if executes_itself(index, called) || is_marked(index, at, called) => {
+                    return Vec::new();
+                }
+                false => waiting.push(called),
+            }
+        }
+    }
+    found
+}
+
+/// Whether a method executes SQL, and does not only call methods of the sources that are called `execute…`.
+fn executes_itself(index: &Index<'_>, method: &Node) -> bool {
+    let text = method.text();
+    let plain = [
+        "repareStatement(",
+        "emplate.",
+        "createNativeQuery(",
+        ".batchUpdate(",
+    ];
+    if !executes(method) || plain.iter().any(|call| text.contains(call)) {
+        return executes(method);
+    }
+    let is_own = |call: &Node| {
+        let count = call.child("arguments").map_or(0, |all| all.children.len());
+        !index.with_bodies(call.name(), count).is_empty()
+    };
+    let all = method.all().into_iter();
+    let mut calls =
+        all.filter(|one| one.kind == "method_invocation" && one.name().starts_with("execute"));
+    calls.clone().next().is_none() || !calls.all(is_own)
+}
+
+/// Whether a method commits.
+fn commits(method: &Node) -> bool {
+    method.text().contains(".commit()")
+}
+
 /// Whether a method is a transaction.
-pub(super) fn is_entry(index: &Index<'_>, class: usize, method: &Node) -> bool {
+fn is_entry(index: &Index<'_>, class: usize, method: &Node) -> bool {
     let modifiers = method.of_kind("modifiers").next().map_or("", Node::text);
     let hidden = modifiers.contains("private") || modifiers.contains("protected");
     let runs = method.child("body").is_some() || declares_sql(method);

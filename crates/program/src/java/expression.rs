@@ -168,15 +168,20 @@ impl<'a> Translator<'a> {
     /// A statement that another method, as the constructor, prepares for all to use.
     fn prepared_field(&mut self, name: &str) -> Option<Val> {
         let (class, field) = self.index.field(self.class(), name)?;
+        // Where it is first used, it is null before.
+        let text = self.index.classes[class].node.text();
+        if text.contains(&format!("{name} == null")) {
+            return None;
+        }
+        if let Some(val) = self.kept(class, name, None) {
+            return Some(val);
+        }
         let made = field
             .value
             .or_else(|| self.index.only_assigned(class, name))?;
         let prepares = ["prepareStatement", "prepareCall", "createStatement"];
         let direct = made.kind == "method_invocation" && prepares.contains(&made.name());
-        // Where it is first used, it is null before.
-        let text = self.index.classes[class].node.text();
-        let first_used = text.contains(&format!("{name} == null"));
-        if !direct || first_used {
+        if !direct {
             return None;
         }
         let val = self.value(made);
@@ -208,6 +213,9 @@ impl<'a> Translator<'a> {
             ("BigDecimal" | "BigInteger", "ONE") => return Val::Expr(Expr::integer(1)),
             ("BigDecimal" | "BigInteger", "TEN") => return Val::Expr(Expr::integer(10)),
             _ => {}
+        }
+        if let Some(val) = self.kept_field(object, name) {
+            return val;
         }
         match self.value(object) {
             Val::Object(object) => Val::Expr(Expr::Variable(self.object_field(object, name))),
@@ -548,6 +556,9 @@ impl<'a> Translator<'a> {
         let (Some(array), Some(index)) = (node.child("array"), node.child("index")) else {
             return Val::Nothing;
         };
+        if let Some(val) = self.kept_place(array, index) {
+            return val;
+        }
         let list = self.value(array);
         let index = self.value(index);
         let at = index.integer().and_then(|at| usize::try_from(at).ok());

@@ -20,6 +20,7 @@ mod env;
 mod expression;
 mod index;
 mod jdbc;
+mod kept;
 mod lambda;
 mod loops;
 mod mappers;
@@ -43,7 +44,6 @@ use crate::schema::Schema;
 pub(crate) use mappers::annotated;
 pub use mappers::is_mapper;
 
-use entries::is_entry;
 use index::{Index, parameters};
 use spread::parameter_name;
 use translate::{Frame, Translator, executes};
@@ -193,13 +193,8 @@ fn transactions<'a>(index: &Index<'a>) -> Vec<(usize, &'a Node, String)> {
     if !found.is_empty() {
         return found;
     }
-    for (at, class) in index.classes.iter().enumerate() {
-        for method in &class.methods {
-            if is_entry(index, at, method) {
-                found.push((at, *method, method.name().to_string()));
-            }
-        }
-    }
+    let entries = entries::entries(index).into_iter();
+    found.extend(entries.map(|(at, method)| (at, method, method.name().to_string())));
     if found.is_empty() {
         // All call each other, or only main does anything: take every method with SQL of its own.
         for (at, class) in index.classes.iter().enumerate() {
@@ -236,8 +231,15 @@ fn numbered(
             piece.name = format!("{}.{}", piece.name, at + 1);
             // What was computed before the commit is not known here.
             for variable in simplify::unassigned(&body) {
-                let value = translator.unknown(Vec::new());
-                piece.body.push(Step::Let { variable, value });
+                let unknown = Step::Let {
+                    variable,
+                    value: translator.unknown(Vec::new()),
+                };
+                let mut before = translator.before.iter();
+                let before = before.find(
+                    |step| matches!(step, Step::Let { variable: known, .. } if *known == variable),
+                );
+                piece.body.push(before.cloned().unwrap_or(unknown));
             }
         }
         piece.body.extend(body);
@@ -326,7 +328,9 @@ fn transaction<'a>(
     transaction.parameters = translator.transaction_parameters(method);
     follow(&mut translator, class, method);
     let steps = std::mem::take(&mut translator.out);
-    let (pieces, inside) = commits::cut(vec![Step::Block { label, body: steps }]);
+    let mut whole = translator.before.clone();
+    whole.push(Step::Block { label, body: steps });
+    let (pieces, inside) = commits::cut(whole);
     if inside {
         translator.notes.push(Note {
             place: method.place(),
@@ -345,6 +349,8 @@ fn transaction<'a>(
         translator.notes.push(note);
     }
     transaction.variables = std::mem::take(&mut translator.variables);
+    let noted = translator.notes.iter().map(|note| note.place.clone());
+    transaction.noted = noted.collect();
     transaction.level = translator.level.take();
     let found = numbered(&transaction, pieces, &mut translator);
     Read {

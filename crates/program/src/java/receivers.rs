@@ -103,7 +103,9 @@ impl<'a> Translator<'a> {
             None if self.is_foreign(object) => Vec::new(),
             None => self.index.with_bodies(name, arguments),
         };
-        candidates.retain(|(_, method)| self.reaches(method));
+        let declared = self.class_of(object).is_some();
+        candidates
+            .retain(|(_, method)| self.reaches(method) || declared && ends_transactions(method));
         match candidates.as_slice() {
             [] => Meant::Nothing,
             [(class, method)] => Meant::One(*class, method),
@@ -157,4 +159,11 @@ impl<'a> Translator<'a> {
         let advice = "Give only the files of the class that is used, or declare its type.";
         self.note(node, &assumed, advice);
     }
+}
+
+/// Whether a method begins or ends transactions for those who call it.
+fn ends_transactions(method: &Node) -> bool {
+    let calls = [".commit()", ".rollback()", ".setAutoCommit("];
+    let text = method.text();
+    calls.iter().any(|call| text.contains(call))
 }

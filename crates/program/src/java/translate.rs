@@ -8,6 +8,7 @@ use super::branch::sorted;
 use super::declared::declares_sql;
 use super::env::{Env, ObjectId, PreparedId, Slot, Val, is_sql, type_of};
 use super::index::Index;
+use super::kept::KeptStatements;
 use super::lambda::Lambda;
 use super::loops::Target;
 use super::template::is_template;
@@ -112,6 +113,10 @@ pub(super) struct Translator<'a> {
     pub building: bool,
     /// The texts of SQL that were met.
     pub met: Vec<String>,
+    /// The statements that are prepared before the transaction.
+    pub kept: KeptStatements,
+    /// What happens before the transaction.
+    pub before: Vec<Step>,
 }
 
 impl<'a> Translator<'a> {
@@ -144,6 +149,8 @@ impl<'a> Translator<'a> {
             marked: false,
             building: false,
             met: Vec::new(),
+            kept: KeptStatements::default(),
+            before: Vec::new(),
         }
     }
 
@@ -444,20 +451,38 @@ impl<'a> Translator<'a> {
 
 /// Whether SQL may be executed inside.
 pub(super) fn executes(node: &Node) -> bool {
-    let text = node.text();
     if declares_sql(node) {
         return true;
     }
+    // A method that is called `execute` does not call itself.
+    let node = node.child("body").unwrap_or(node);
+    let text = node.text();
     let calls = [
-        ".execute",
-        "execute(",
         "repareStatement(",
         "emplate.update(",
         "emplate.query",
         "createNativeQuery(",
         ".batchUpdate(",
     ];
-    calls.iter().any(|call| text.contains(call)) || has_template_call(node, text)
+    let runs = [".execute", "execute("]
+        .iter()
+        .any(|call| text.contains(call));
+    calls.iter().any(|call| text.contains(call))
+        || runs && !only_starts_threads(node)
+        || has_template_call(node, text)
+}
+
+/// Whether all that is executed inside are tasks, on other threads.
+fn only_starts_threads(node: &Node) -> bool {
+    let starts = |call: &Node| {
+        let object = call.child("object").map_or("", Node::text);
+        let object = object.to_ascii_lowercase();
+        call.name() == "execute" && (object.contains("exec") || object.contains("pool"))
+    };
+    let all = node.all().into_iter();
+    let mut calls =
+        all.filter(|one| one.kind == "method_invocation" && one.name().starts_with("execute"));
+    calls.clone().next().is_some() && calls.all(starts)
 }
 
 /// Whether a template by another name (`jdbc.update("update …", …)`) is called inside.

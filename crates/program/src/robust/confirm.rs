@@ -5,11 +5,11 @@
 //! refused, must not meet in a row.
 
 use super::{Counterexample, Level, SplitInstance};
-use crate::analysis::{Candidate, Infeasible, Run, witness, witness_at_hand};
-use crate::execute::{How, Judgement, judge, play};
+use crate::analysis::{Candidate, Infeasible, Run, explicit, witness, witness_at_hand};
+use crate::execute::{How, Judgement, allows, judge, lets_write, play};
 use crate::ir::{Action, Lock, Program, Statement};
 use crate::paths::Path;
-use crate::scenario::{Event, Point, Scenario, Turn};
+use crate::scenario::{Event, Point, Scenario, StoreLevel, Turn};
 use std::sync::Arc;
 
 /// The most combinations of paths that are tried for one counterexample.
@@ -47,12 +47,16 @@ pub(super) fn confirm(
             Effort::Little => witness_at_hand(program, &candidate(&tried)),
             Effort::All => witness(program, &candidate(&tried)),
         };
-        match found_scenario.map(|scenario| with_views(scenario, &tried)) {
-            Ok(scenario) if shows(program, &scenario) => {
+        let played = found_scenario.map(|scenario| {
+            let scenario = with_views(scenario, &tried);
+            shown(program, scenario, &tried)
+        });
+        match played {
+            Ok(Some(scenario)) => {
                 *found = tried;
                 return Ok(scenario);
             }
-            Ok(_) => worst = Infeasible::Undecided,
+            Ok(None) => worst = Infeasible::Undecided,
             Err(Infeasible::Contradiction) => {}
             Err(other) => worst = other,
         }
@@ -90,11 +94,24 @@ fn with_views(mut scenario: Scenario, found: &Counterexample) -> Scenario {
     scenario
 }
 
-/// Whether no serial order does what the scenario does, when it is played.
-fn shows(program: &Program, scenario: &Scenario) -> bool {
-    let played = play(program, scenario, How::Given);
-    let judged = played.and_then(|played| judge(program, scenario, &played));
-    matches!(judged, Ok(Judgement::NotSerializable))
+/// The scenario, if the levels let it happen as it is played, and no serial order does what it does. Values that the
+/// solver takes for any value are known only when it is played; so are the statements then, each of which has its turn.
+fn shown(program: &Program, scenario: Scenario, found: &Counterexample) -> Option<Scenario> {
+    let played = play(program, &scenario, How::Given).ok()?;
+    let level = |at: usize| found.instances.get(at).map(|one| one.level.store());
+    let happens = allows(StoreLevel::ReadCommitted, &played) && lets_write(level, &played);
+    let judged = judge(program, &scenario, &played).ok()?;
+    if !happens || !matches!(judged, Judgement::NotSerializable) {
+        return None;
+    }
+    let whole = Scenario {
+        schedule: explicit(&played, true),
+        ..scenario.clone()
+    };
+    match play(program, &whole, How::Given) {
+        Ok(again) if again.rows == played.rows && again.edges == played.edges => Some(whole),
+        _ => Some(scenario),
+    }
 }
 
 fn combinations(alike: &[Vec<Arc<Path>>]) -> Vec<Vec<Arc<Path>>> {

@@ -1,7 +1,8 @@
 //! A schema from its DDL.
 //!
 //! Read: `create table` with keys inline and at its end, `create unique index`, `alter table … add
-//! constraint/column`, `create view`. Everything else that starts a schema file (drop, set, indexes that are not
+//! constraint/column`, `create view`. Keys and columns may be added before the table is declared, as the files of
+//! a directory are in no order. Everything else that starts a schema file (drop, set, indexes that are not
 //! unique) does not change what transactions conflict on and is passed over.
 
 use super::parse::parse;
@@ -32,6 +33,8 @@ pub struct DdlReader {
     schema: Schema,
     notes: Vec<Note>,
     references: Vec<Reference>,
+    /// What adds to tables that may be declared later.
+    additions: Vec<(Statement, Place)>,
 }
 
 /// The schema of a DDL text; the file is named in places. What is passed over is noted.
@@ -69,7 +72,7 @@ impl DdlReader {
             }
         };
         match statement {
-            Statement::CreateTable(create) => self.create_table(&create, place)?,
+            Statement::CreateTable(create) => self.create_table(&create, place),
             Statement::CreateView(view) if !view.materialized => {
                 self.schema.views.push(ViewQuery {
                     name: object_name(&view.name),
@@ -81,15 +84,33 @@ impl DdlReader {
                     query: view.query.to_string(),
                 })
             }
-            Statement::CreateIndex(index) if index.unique => self.unique_index(&index, place),
+            other => self.add(other, place.clone(), false),
+        }
+        Ok(())
+    }
+
+    /// Adds to a table what an index or `alter table` says; kept for the end if the table is not known yet.
+    fn add(&mut self, statement: Statement, place: Place, at_end: bool) {
+        let name = match &statement {
+            Statement::CreateIndex(index) if index.unique => &index.table_name,
+            Statement::AlterTable(alter) => &alter.name,
+            _ => return,
+        };
+        let Some(id) = self.schema.find(&object_name(name)) else {
+            return match at_end {
+                true => self.note(&place, &statement.to_string(), "left out: no such table"),
+                false => self.additions.push((statement, place)),
+            };
+        };
+        match &statement {
+            Statement::CreateIndex(index) => self.unique_index(id, index),
             Statement::AlterTable(alter) => {
                 for operation in &alter.operations {
-                    self.alter(&alter.name, operation, place)?;
+                    self.alter(id, operation, &place);
                 }
             }
             _ => {}
         }
-        Ok(())
     }
 
     fn note(&mut self, place: &Place, text: &str, assumed: &str) {
@@ -104,6 +125,9 @@ impl DdlReader {
 
     /// The schema, foreign keys resolved.
     pub fn finish(mut self) -> (Schema, Vec<Note>) {
+        for (statement, place) in std::mem::take(&mut self.additions) {
+            self.add(statement, place, true);
+        }
         for reference in std::mem::take(&mut self.references) {
             let found = self.schema.find(&reference.parent);
             let key = found.map(|parent| {
@@ -133,11 +157,10 @@ impl DdlReader {
         (self.schema, self.notes)
     }
 
-    fn create_table(&mut self, create: &CreateTable, place: &Place) -> Result<(), ProgramError> {
+    fn create_table(&mut self, create: &CreateTable, place: &Place) {
         let name = object_name(&create.name);
         if create.columns.is_empty() {
-            self.note(place, &create.to_string(), "the table is left out");
-            return Ok(());
+            return self.note(place, &create.to_string(), "the table is left out");
         }
         let id = match self.schema.find(&name) {
             // Declared again (create if not exists, or another dialect's section): the last counts.
@@ -175,7 +198,6 @@ impl DdlReader {
             Some(known) => *known = table,
             None => self.schema.tables.push(table),
         }
-        Ok(())
     }
 
     fn column(&mut self, table: &mut Table, id: TableId, column: &ColumnDef, place: &Place) {
@@ -262,14 +284,7 @@ impl DdlReader {
         });
     }
 
-    fn unique_index(&mut self, index: &CreateIndex, place: &Place) {
-        let Some(id) = self.schema.find(&object_name(&index.table_name)) else {
-            return self.note(
-                place,
-                &index.to_string(),
-                "the index is left out: no such table",
-            );
-        };
+    fn unique_index(&mut self, id: TableId, index: &CreateIndex) {
         // A partial index does not make its columns a key.
         let table = &mut self.schema.tables[id.index()];
         let columns = indexed(table, &index.columns);
@@ -279,20 +294,7 @@ impl DdlReader {
         }
     }
 
-    fn alter(
-        &mut self,
-        name: &ObjectName,
-        operation: &AlterTableOperation,
-        place: &Place,
-    ) -> Result<(), ProgramError> {
-        let Some(id) = self.schema.find(&object_name(name)) else {
-            let problem = format!("alter table of {name}, which is not declared above");
-            return Err(ProgramError::new(
-                place,
-                problem,
-                "Move the create table up.",
-            ));
-        };
+    fn alter(&mut self, id: TableId, operation: &AlterTableOperation, place: &Place) {
         // Taken out, so that the reader can be borrowed too.
         let mut table = self.schema.tables[id.index()].clone();
         match operation {
@@ -305,7 +307,6 @@ impl DdlReader {
             _ => {}
         }
         self.schema.tables[id.index()] = table;
-        Ok(())
     }
 }
 

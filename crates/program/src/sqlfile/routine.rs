@@ -45,11 +45,15 @@ pub(crate) fn without_routines(text: &str, file: &str) -> (String, Vec<Note>) {
     (kept, notes)
 }
 
+/// What is assumed of routines.
+pub(crate) const ROUTINE: &str =
+    "what a stored procedure, a function or a trigger does is left out";
+
 fn note(routine: &str, place: Place) -> Note {
     Note {
         place,
         text: shorten(routine.trim(), 60),
-        assumed: "what a stored procedure, a function or a trigger does is left out".to_string(),
+        assumed: ROUTINE.to_string(),
         advice: "Write what it does as `transaction name(…) … end;` in a .sql file.".to_string(),
         kind: NoteKind::LeftOut,
     }

@@ -12,6 +12,7 @@ mod java_classes;
 mod java_commits;
 mod java_declared;
 mod java_helpers;
+mod java_kept;
 mod java_objects;
 mod java_replay;
 mod java_styles;

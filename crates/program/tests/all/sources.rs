@@ -158,3 +158,25 @@ fn a_misspelled_create_table_is_named() {
     let error = names(&files).unwrap_err();
     assert!(error.contains("tables.sql:1"), "{error}");
 }
+
+/// The files of a directory are in no order: keys may be added before the table is declared.
+#[test]
+fn keys_may_come_before_their_table() {
+    let keys = "alter table seat add constraint hall_key foreign key (hall) references hall (id);
+                create unique index seat_number on seat (hall, number);
+                alter table nowhere add column x int;";
+    let tables = "create table hall (id int primary key);
+                  create table seat (id int primary key, hall int, number int);";
+    let take = "transaction take(id int) update seat set number = 1 where id = :id; end;";
+    let files = [("a.sql", keys), ("b.sql", tables), ("take.sql", take)];
+    let files = files.map(|(name, text)| SourceFile { name, text });
+    let program = read_sources(&files).unwrap_or_else(|error| panic!("{error}"));
+    let seat = &program.schema.tables[1];
+    assert_eq!((seat.foreign_keys.len(), seat.unique.len()), (1, 1));
+    let told: Vec<&str> = program
+        .notes
+        .iter()
+        .map(|note| note.assumed.as_str())
+        .collect();
+    assert_eq!(told, ["left out: no such table"]);
+}

@@ -31,6 +31,7 @@ use crate::ir::{Invariant, Program, Transaction};
 use crate::scenario::{Scenario, StoreLevel, Turn};
 use links::Links;
 use same::Wanted;
+pub(crate) use schedule::explicit;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};

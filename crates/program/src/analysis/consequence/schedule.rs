@@ -192,7 +192,7 @@ fn turns(plan: &[Block]) -> Vec<Turn> {
 }
 
 /// What was played, each statement as a turn, with what it saw; `timed` where transactions begin.
-pub(super) fn explicit(played: &Play, timed: bool) -> Vec<Turn> {
+pub(crate) fn explicit(played: &Play, timed: bool) -> Vec<Turn> {
     let mut found: Vec<Turn> = Vec::new();
     let mut turn_of: Vec<usize> = Vec::new();
     let mut begun: BTreeSet<usize> = BTreeSet::new();

@@ -453,7 +453,24 @@ impl Encoder<'_> {
                 }
                 return self.choice(cases, Encoder::null());
             }
-            Expr::Constant(value) => return self.constant(value),
+            // Computed from aggregates, as coalesce(min(x), 0).
+            Expr::Call { name, arguments } => {
+                let mut given = Vec::new();
+                for one in arguments {
+                    given.push(self.aggregate(one, instance, position, tuples, view));
+                }
+                return self.called(name, given);
+            }
+            Expr::Arithmetic {
+                operator,
+                left,
+                right,
+            } => {
+                let left = self.aggregate(left, instance, position, tuples, view);
+                let right = self.aggregate(right, instance, position, tuples, view);
+                return self.arithmetic(*operator, left, right);
+            }
+            Expr::Constant(_) | Expr::Parameter(_) => return self.value(expr, &here(&[])),
             _ => return self.opaque(),
         };
         let mut members: Vec<(Formula, Linear)> = Vec::new();

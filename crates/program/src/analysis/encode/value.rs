@@ -84,7 +84,7 @@ impl Encoder<'_> {
         self.choice(vec![(holds, then)], other)
     }
 
-    fn arithmetic(&mut self, operator: Operator, left: Symbol, right: Symbol) -> Symbol {
+    pub(super) fn arithmetic(&mut self, operator: Operator, left: Symbol, right: Symbol) -> Symbol {
         let (Symbol::Scalar { null: a, value: x }, Symbol::Scalar { null: b, value: y }) =
             (left, right)
         else {
@@ -157,6 +157,11 @@ impl Encoder<'_> {
         for argument in arguments {
             given.push(self.value(argument, here));
         }
+        self.called(name, given)
+    }
+
+    /// What a function makes of its arguments.
+    pub(super) fn called(&mut self, name: &str, given: Vec<Symbol>) -> Symbol {
         if matches!(name, "coalesce" | "ifnull" | "nvl") {
             let mut chosen = Encoder::null();
             for symbol in given.into_iter().rev() {
