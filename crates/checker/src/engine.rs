@@ -54,6 +54,10 @@ pub struct Engine<'a> {
 /// So many operations are checked at most to make the evidence of a strong level smaller.
 const MINIMIZE_WORK_MAX: u64 = 1 << 22;
 
+/// So often a weak level asks whether to go on before a strong one is decided without it; a few dozen times is
+/// common, and a few thousand take less than a second.
+const WEAK_ASKED_MAX: u32 = 1 << 12;
+
 const AGAINST_LISTS: &str = "a value that was written more than once is taken to be of a transaction of unknown \
     outcome, and then lists contradict the order that was found; other writers were not tried";
 
@@ -395,8 +399,10 @@ impl<'a> Engine<'a> {
             .filter(|&weak| level.implies(weak))
             .collect();
         for weak in implied {
-            if let Verdict::Violated(anomalies) = self.weak_verdict(weak)? {
-                return Ok(Some(anomalies));
+            match self.soon_known(weak)? {
+                Some(Verdict::Violated(anomalies)) => return Ok(Some(anomalies)),
+                Some(_) => {}
+                None => break,
             }
         }
         let mut anomalies = read_anomalies(self.observed, Rule::Causal);
@@ -408,6 +414,30 @@ impl<'a> Engine<'a> {
             anomalies.extend(self.lost_update());
         }
         Ok((!anomalies.is_empty()).then_some(anomalies))
+    }
+
+    /// The verdict on a weak level that is only a step to a strong one; None if it takes long, as causality does
+    /// where many sessions have many transactions: the strong level can be decided without.
+    fn soon_known(&mut self, weak: Level) -> Result<Option<Verdict>, Limit> {
+        let budget = self.budget;
+        let asked = AtomicU32::new(0);
+        let probe = || budget.patience(&asked, WEAK_ASKED_MAX);
+        let hasty = Budget {
+            probe: &probe,
+            ..*budget
+        };
+        let mut engine = Engine::new(self.observed, &hasty).by(self.strategy);
+        engine.first = self.first.take();
+        engine.outcomes = std::mem::take(&mut self.outcomes);
+        engine.lost_update = self.lost_update.take();
+        let verdict = engine.weak_verdict(weak);
+        self.first = engine.first;
+        self.outcomes = engine.outcomes;
+        self.lost_update = engine.lost_update;
+        if let Err(limit) = &verdict {
+            budget.check("weak levels").map_err(|_| limit.clone())?;
+        }
+        Ok(verdict.ok())
     }
 
     /// The anomaly of the smallest part of the history that still violates a strong level, unless

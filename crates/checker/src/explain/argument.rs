@@ -250,7 +250,13 @@ fn read_of(edge: &Edge) -> Option<OpId> {
 fn older_of(observed: &Observed<'_>, edge: &Edge) -> Option<TxnId> {
     match (edge.kind, &edge.because) {
         (EdgeKind::Ww, None) => Some(edge.from),
-        (EdgeKind::Rw, because) => version_read(observed, edge.from_op?, because.as_ref()),
+        (EdgeKind::Rw, because) => {
+            let read = edge.from_op?;
+            let shows_it = edge
+                .to_op
+                .is_some_and(|append| observed.lacks(read, append));
+            version_read(observed, read, because.as_ref()).filter(|_| !shows_it)
+        }
         _ => None,
     }
 }

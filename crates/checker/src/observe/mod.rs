@@ -377,6 +377,14 @@ impl<'h> Observed<'h> {
             .map(|(op, _)| op)
     }
 
+    /// Whether a list read shows by itself that an append came later: its element is not in the list.
+    pub fn lacks(&self, read: OpId, append: OpId) -> bool {
+        let (list, element) = (self.history.op(read), self.history.op(append));
+        list.kind == OpKind::ReadList
+            && element.kind == OpKind::Append
+            && !self.history.list(list.value).contains(&element.value)
+    }
+
     /// The transaction that an operation belongs to. Linear in the session's transactions, so only
     /// for evidence.
     pub fn txn_of(&self, op: OpId) -> TxnId {

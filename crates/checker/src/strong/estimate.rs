@@ -3,7 +3,8 @@
 //! Definition: of a few *landmark* sessions, count the transactions that happen before t (its past)
 //! and those that t happens before (its future); past / (past + future) says how far the run had
 //! come. Along an edge the past grows and the future shrinks, so the estimate never contradicts
-//! sessions or reads.
+//! sessions or reads. Where sessions do not count and reads contradict some, those of its session that precede t in
+//! the order given happen before it.
 //!
 //! Steps: one pass along a topological order takes, for each landmark session, the last transaction
 //! seen by anything that t follows; one pass back the first one that follows. Sort by the share.
@@ -17,10 +18,12 @@ use history::{SessionId, TxnId};
 
 /// More landmarks sharpen the estimate little.
 const LANDMARKS_MAX: usize = 64;
+/// The place of a transaction that is not taken.
+const NOWHERE: u32 = u32::MAX;
 /// What the rows may take.
 const ROWS_BYTES_MAX: usize = 1 << 30;
 
-/// The taken transactions by estimated time. `order` is one along sessions and reads.
+/// The taken transactions by estimated time. `order` is one along reads, and along sessions where that is possible.
 pub fn by_time(observed: &Observed<'_>, order: &[u32]) -> Vec<u32> {
     let history = observed.history;
     let txn_count = history.txn_count();
@@ -28,7 +31,7 @@ pub fn by_time(observed: &Observed<'_>, order: &[u32]) -> Vec<u32> {
         .min(ROWS_BYTES_MAX / (4 * txn_count.max(1)))
         .clamp(4, LANDMARKS_MAX)
         .min(history.session_count());
-    let landmarks = Landmarks::new(observed, count);
+    let landmarks = Landmarks::new(observed, count, order);
     let past = landmarks.past(order);
     let future = landmarks.future(order);
     let mut ranked: Vec<(f32, u32, u32)> = Vec::with_capacity(order.len());
@@ -44,6 +47,11 @@ pub fn by_time(observed: &Observed<'_>, order: &[u32]) -> Vec<u32> {
 struct Landmarks<'a> {
     observed: &'a Observed<'a>,
     count: usize,
+    /// By transaction, its place in the order.
+    place: Vec<u32>,
+    /// How many transactions before one in its session are asked: two where some session does not run along the
+    /// order, so that each one is asked by somebody.
+    neighbours: usize,
     /// By session, its column; `u32::MAX` for those that are no landmark.
     column: Vec<u32>,
     /// By column, how many transactions the session has.
@@ -52,8 +60,18 @@ struct Landmarks<'a> {
 
 impl<'a> Landmarks<'a> {
     /// Landmarks spread evenly over the sessions.
-    fn new(observed: &'a Observed<'a>, count: usize) -> Landmarks<'a> {
+    fn new(observed: &'a Observed<'a>, count: usize, order: &[u32]) -> Landmarks<'a> {
         let history = observed.history;
+        let mut place = vec![NOWHERE; history.txn_count()];
+        for (at, &txn) in order.iter().enumerate() {
+            place[txn as usize] = at as u32;
+        }
+        let taken = |&txn: &u32| observed.taken[txn as usize];
+        let keeps_order = |session| {
+            let own = history.session_txns(session).filter(taken);
+            own.is_sorted_by_key(|txn| place[txn as usize])
+        };
+        let is_along_sessions = history.sessions().all(keeps_order);
         let session_count = history.session_count();
         let mut column = vec![u32::MAX; session_count];
         let mut lengths = Vec::with_capacity(count);
@@ -65,6 +83,8 @@ impl<'a> Landmarks<'a> {
         Landmarks {
             observed,
             count,
+            place,
+            neighbours: if is_along_sessions { 1 } else { 2 },
             column,
             lengths,
         }
@@ -81,11 +101,14 @@ impl<'a> Landmarks<'a> {
         })
     }
 
-    fn previous(&self, txn: u32) -> Option<u32> {
+    /// The last few transactions before one in its session that precede it in the order, too.
+    fn previous(&self, txn: u32) -> impl Iterator<Item = u32> {
         let session = self.observed.history.session_of(TxnId(txn));
         let first = self.observed.history.session_txns(session).start;
-        let taken = |&other: &u32| self.observed.taken[other as usize];
-        (first..txn).rev().find(taken)
+        let at = self.place[txn as usize];
+        let earlier = move |&other: &u32| self.place[other as usize] < at;
+        let found = (first..txn).rev().filter(earlier);
+        found.take(self.neighbours)
     }
 
     /// By transaction, how many landmark transactions happen before it or are it.
@@ -106,7 +129,7 @@ impl<'a> Landmarks<'a> {
                 }
             }
             if let Some((column, place)) = self.place(txn) {
-                row[column] = place + 1;
+                row[column] = row[column].max(place + 1);
             }
             sums[txn as usize] = row.iter().map(|&entry| u64::from(entry)).sum();
             rows[txn as usize * self.count..][..self.count].copy_from_slice(&row);
@@ -124,7 +147,7 @@ impl<'a> Landmarks<'a> {
             row.copy_from_slice(&rows[txn as usize * self.count..][..self.count]);
             sums[txn as usize] = row.iter().map(|&entry| u64::from(entry)).sum();
             if let Some((column, place)) = self.place(txn) {
-                row[column] = self.lengths[column] - place;
+                row[column] = row[column].max(self.lengths[column] - place);
             }
             let writers = self
                 .observed

@@ -7,7 +7,7 @@ use crate::observe::{Link, Observed};
 use history::{Edge, EdgeKind, KeyId, OpId, Reason, TxnId};
 
 /// The cycles as edges between transactions. Orders that list reads show are facts; each one that
-/// a read of an overwritten version rests on gets a cycle of its own that says so.
+/// a read of an overwritten version rests on gets a cycle of its own that says so, unless that read shows it by itself.
 pub fn edges(known: &Known<'_>, cycles: &[Cycle]) -> Vec<Vec<Edge>> {
     let mut all: Vec<Vec<Edge>> = Vec::new();
     let mut facts: Vec<Vec<Edge>> = Vec::new();
@@ -68,8 +68,11 @@ impl Writer<'_> {
                 let fact = self.listed(place);
                 let key = fact.key.expect("a version order has a key");
                 self.overwritten(from, to, read, None);
-                let opposite = self.older(fact.to, fact.from, key);
-                self.facts.push(vec![opposite, fact]);
+                let append = self.observed.write_to(to, key);
+                if !append.is_some_and(|append| self.observed.lacks(OpId(read), append)) {
+                    let opposite = self.older(fact.to, fact.from, key);
+                    self.facts.push(vec![opposite, fact]);
+                }
             }
             CycleWhy::Chosen(edge) => match edge.label {
                 Label::Session => self.plain(from, to, EdgeKind::So),

@@ -67,17 +67,25 @@ const GUESSES: [Guess; 5] = [
     },
     |known, _| sorted::sort(known, &hints::by_labels(known)?).ok(),
     |known, given| (!known.shape.parallel).then(|| hints::by_values(known, given))?,
-    |known, _| sorted::sort(known, &by_estimate(known.observed, known.shape)?).ok(),
+    |known, given| sorted::sort(known, &by_estimate(known, given)?).ok(),
 ];
 
-/// The events by estimated time.
-fn by_estimate(observed: &Observed<'_>, shape: Shape) -> Option<Vec<u32>> {
+/// The events by estimated time. Sessions that do not count are respected where reads let them be.
+fn by_estimate(known: &Known<'_>, given: &[u32]) -> Option<Vec<u32>> {
+    let (observed, shape) = (known.observed, known.shape);
     let schedule = order::schedule(observed, &[]);
-    if !schedule.complete {
+    let by_time = if schedule.complete {
+        estimate::by_time(observed, &schedule.order)
+    } else if shape.sessions {
         return None;
-    }
+    } else {
+        let sessions = known.wished_sessions();
+        let sorted = sorted::sort_along(known, given, &sessions).ok()?;
+        let starts = sorted.into_iter().filter(|&event| shape.is_start(event));
+        let txns: Vec<u32> = starts.map(|event| shape.txn(event)).collect();
+        estimate::by_time(observed, &txns)
+    };
     let events = |txn: u32| [shape.start(txn), shape.commit(txn)];
-    let by_time = estimate::by_time(observed, &schedule.order);
     let mut events: Vec<u32> = by_time.into_iter().flat_map(events).collect();
     events.dedup();
     Some(events)

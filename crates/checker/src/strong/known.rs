@@ -133,6 +133,22 @@ impl<'a> Known<'a> {
         self.implied_after = Edges::new(reversed, self.events());
     }
 
+    /// The edges that sessions would be, if they counted, by their starts. Each transaction precedes the next
+    /// two: where neighbours changed places, the edge between them is given up, and they have others.
+    pub fn wished_sessions(&self) -> Edges {
+        let shape = self.shape;
+        let (next, _) = session_neighbours(self.observed, shape.with_sessions());
+        let after = |txn: u32| Some(next[txn as usize]).filter(|&next| next != NONE);
+        let both = |txn: u32| {
+            [after(txn), after(txn).and_then(after)]
+                .into_iter()
+                .flatten()
+        };
+        let edges = (0..next.len() as u32)
+            .flat_map(|txn| both(txn).map(move |next| (shape.start(next), shape.commit(txn))));
+        Edges::new(edges, self.events())
+    }
+
     /// How many events there are; those of the line of completions come last.
     pub fn events(&self) -> usize {
         let completions = self.timeline.as_ref().map_or(0, Timeline::len);

@@ -20,7 +20,7 @@
 //! what happens before what leaves no room for (`resolve`); where the best guess is far off, pairs of
 //! versions are decided, the likeliest first, which mostly ends it (`likely`, `likeliest`, `pairs`, `kept`);
 //! and where that does not, the orders that follow are added until none is new, and the events run again by
-//! how far the run had come at each (`saturated`, `ranked`); where that leaves much wrong, what is likely is decided step
+//! how far the run had come at each (`saturated`, `ranked`), or only those that follow nearby, where nothing else is possible; where that leaves much wrong, what is likely is decided step
 //! by step, with all that follows (`confident`, `dense`). If no order comes of it, the history is decided without them,
 //! so that all evidence is made of what was observed.
 //!
@@ -132,6 +132,8 @@ pub struct FirstGuess {
     pub conflicts: Vec<Conflict>,
     /// Whether the history suggests it, and little is wrong with it.
     is_suggested: bool,
+    /// Whether it was looked for along sessions, whether these count or not.
+    is_along_sessions: bool,
     /// Whether so much is wrong with it that sessions may not have been respected.
     is_far_off: bool,
     pub effort: Effort,
@@ -153,30 +155,28 @@ pub fn guess_order(
     level: Level,
     budget: &Budget<'_>,
 ) -> Result<FirstGuess, Limit> {
-    // An order that respects sessions proves the levels that do not ask for that, too.
     let shape = Shape::of(level).expect("a strong level has a shape");
-    let shape = shape.with_sessions();
     let started = Instant::now();
     (budget.progress)("guessing an order");
-    // So does one of snapshots, for the parallel levels.
-    let suggested = match shape.parallel {
-        true => Shape::of(Level::StrongSessionSnapshotIsolation).unwrap_or(shape),
-        false => shape,
-    };
-    for events in suggested::orders(observed, suggested) {
-        budget.check("guess")?;
-        let mut first = looked_at(observed, suggested, events, started);
-        if first.effort.conflicts <= observed.history.txn_count() / guesses::FEW {
-            if shape.parallel {
-                first.events.retain(|&event| suggested.is_commit(event));
-                for event in &mut first.events {
-                    *event = shape.commit(suggested.txn(*event));
+    for suggested in shape.suggested() {
+        for events in suggested::orders(observed, suggested) {
+            budget.check("guess")?;
+            let mut first = looked_at(observed, suggested, events, started);
+            if first.effort.conflicts <= observed.history.txn_count() / guesses::FEW {
+                if shape.parallel {
+                    first.events.retain(|&event| suggested.is_commit(event));
+                    for event in &mut first.events {
+                        *event = shape.commit(suggested.txn(*event));
+                    }
                 }
+                first.is_suggested = true;
+                first.is_along_sessions = suggested.sessions;
+                return Ok(first);
             }
-            first.is_suggested = true;
-            return Ok(first);
         }
     }
+    // An order that respects sessions proves the levels that do not ask for that, too.
+    let shape = shape.with_sessions();
     let timeline = Timeline::new(observed).filter(|_| shape.real_time);
     let first = guess::guess(observed, shape, timeline.as_ref(), budget)?;
     if first.complete && observed.known.is_empty() {
@@ -185,6 +185,7 @@ pub fn guess_order(
     Ok(FirstGuess {
         order: None,
         is_suggested: false,
+        is_along_sessions: true,
         is_far_off: !first.complete,
         events: first.events,
         conflicts: Vec::new(),
@@ -210,6 +211,7 @@ fn looked_at(
     FirstGuess {
         order: walk.conflicts.is_empty().then(proof),
         is_suggested: false,
+        is_along_sessions: true,
         is_far_off: count > txn_count / 4,
         effort: Effort {
             conflicts: count,
@@ -268,7 +270,8 @@ pub fn decide(
 ) -> Result<Decision, Limit> {
     let shape = Shape::of(level).expect("a strong level has a shape");
     let has_sessions = observed.history.session_count() < observed.history.txn_count();
-    if shape.sessions || !has_sessions || !strategy.guess {
+    let is_along_sessions = guessed.as_ref().is_none_or(|first| first.is_along_sessions);
+    if shape.sessions || !has_sessions || !is_along_sessions || !strategy.guess {
         return decide_shape(observed, shape, guessed, strategy, budget, effort);
     }
     if guessed.as_ref().is_some_and(|first| first.is_far_off) && observed.known.is_empty() {
@@ -379,25 +382,46 @@ fn decide_as_observed(
             return Ok(decision);
         }
     }
-    if strategy.prune && optional.is_empty() && is_worth_saturating(observed, effort.conflicts) {
-        let saturating = Instant::now();
-        let known_twice = Known::new(observed, shape, known.timeline.clone());
-        let saturation = saturated::saturated(known_twice, &events, budget);
-        effort.saturate_seconds = saturating.elapsed().as_secs_f64();
-        if let Some(saturated) = saturation? {
-            effort.implied = saturated.known.implied_count();
-            effort.decided = saturated.decided;
-            events.clone_from(&saturated.events);
-            if !saturated.is_contradictory
-                && let Decision::Holds(order) =
-                    search(&saturated.known, saturated.events, strategy, budget, effort)?
-            {
-                return Ok(Decision::Holds(order));
-            }
+    let is_far_off = !is_enough && is_worth_saturating(observed, effort.conflicts);
+    if strategy.prune && optional.is_empty() && is_far_off {
+        let decided = decide_saturated(&known, &mut events, strategy, budget, effort)?;
+        if let Some(decision) = decided {
+            return Ok(decision);
         }
     }
     events.extend(optional);
     search(&known, events, strategy, budget, effort)
+}
+
+/// Decides with what follows from what is known; None if that finds no order. Then `events` may be a better one.
+fn decide_saturated(
+    known: &Known<'_>,
+    events: &mut Vec<u32>,
+    strategy: Strategy,
+    budget: &Budget<'_>,
+    effort: &mut Effort,
+) -> Result<Option<Decision>, Limit> {
+    let started = Instant::now();
+    let known_twice = Known::new(known.observed, known.shape, known.timeline.clone());
+    let saturation = saturated::saturated(known_twice, events, budget);
+    effort.saturate_seconds = started.elapsed().as_secs_f64();
+    let Some(saturated) = saturation? else {
+        return Ok(None);
+    };
+    effort.implied = saturated.known.implied_count();
+    effort.decided = saturated.decided;
+    events.clone_from(&saturated.events);
+    if saturated.is_contradictory {
+        return Ok(None);
+    }
+    let order = saturated.events;
+    match search(&saturated.known, order, strategy, budget, effort) {
+        Ok(Decision::Holds(order)) => return Ok(Some(Decision::Holds(order))),
+        Ok(Decision::Violated(_)) => {}
+        // What found no way with edges that may be wrong may find one without.
+        Err(limit) => budget.check("solve").map_err(|_| limit)?,
+    }
+    Ok(None)
 }
 
 /// With more conflicts than one in so many transactions, a guess is far off.

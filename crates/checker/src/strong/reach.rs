@@ -1,9 +1,11 @@
-//! What leads to what, for all events at once: as sets of bits, or as clocks.
+//! What leads to what, for all events at once: as sets of bits, as clocks, or for those that are near.
 //!
 //! Definition: of each event, the events that lead to it along known edges. Where there are few
 //! events, as one bit for each; where sessions count, as how many events of each session, which run
-//! in line, so that one number says it all. Cost: O(m·w) for m edges and w words of an event's row:
-//! at most n / 64 for n events with bits, half the number of sessions with clocks.
+//! in line, so that one number says it all; and else as one bit for each of the places shortly before its own in
+//! the order, where all that is further away is taken to lead to it. A path runs along the order, so what is near is
+//! exact. Cost: O(m·w) for m edges and w words of an event's row:
+//! at most n / 64 for n events with bits, half the number of sessions with clocks, 64 with a window.
 
 use super::known::Known;
 
@@ -12,10 +14,16 @@ pub const BITS_EVENTS_MAX: usize = 1 << 15;
 /// What clocks may take.
 const CLOCKS_BYTES_MAX: usize = 3 << 29;
 
+/// What windows may take, and how many words of 64 places a row has at least and at most.
+const WINDOW_BYTES_MAX: usize = 1 << 30;
+const WINDOW_WORDS_MIN: usize = 16;
+const WINDOW_WORDS_MAX: usize = 64;
+
 /// The rows of all events; see the module's text.
 pub enum Reach {
     Bits(Bits),
     Clocks(Clocks),
+    Window(Window),
 }
 
 impl Reach {
@@ -24,7 +32,8 @@ impl Reach {
         if event_count <= BITS_EVENTS_MAX {
             return Some(Reach::none());
         }
-        Clocks::new(known).map(Reach::Clocks)
+        let clocks = Clocks::new(known).map(Reach::Clocks);
+        clocks.or_else(|| Window::new(event_count).map(Reach::Window))
     }
 
     /// No rows yet, which take no memory.
@@ -37,6 +46,7 @@ impl Reach {
         match self {
             Reach::Bits(bits) => bits.find_before(known, order, place),
             Reach::Clocks(clocks) => clocks.find_before(known, order),
+            Reach::Window(window) => window.find_before(known, order, place),
         }
     }
 
@@ -46,6 +56,7 @@ impl Reach {
         match self {
             Reach::Bits(bits) => bits.leads_to(place[event as usize], place[other as usize]),
             Reach::Clocks(clocks) => clocks.leads_to(event, other),
+            Reach::Window(window) => window.leads_to(place[event as usize], place[other as usize]),
         }
     }
 
@@ -76,6 +87,7 @@ impl Reach {
         match self {
             Reach::Bits(bits) => bits.counts(known, order, place),
             Reach::Clocks(clocks) => clocks.counts(known, order),
+            Reach::Window(_) => unreachable!("a window does not know all that leads to an event"),
         }
     }
 }
@@ -145,6 +157,62 @@ impl Bits {
             after[at] = ones(mine);
         }
         (before, after)
+    }
+}
+
+/// By place, which of the places shortly before lead to it, as bits. What is further away is taken to.
+pub struct Window {
+    /// How many words a row has.
+    words: usize,
+    rows: Vec<u64>,
+}
+
+impl Window {
+    fn new(event_count: usize) -> Option<Window> {
+        let words = (WINDOW_BYTES_MAX / 8 / event_count).min(WINDOW_WORDS_MAX);
+        (words >= WINDOW_WORDS_MIN).then(|| Window::of_words(words))
+    }
+
+    /// Rows of so many words.
+    pub fn of_words(words: usize) -> Window {
+        let rows = Vec::new();
+        Window { words, rows }
+    }
+
+    fn find_before(&mut self, known: &Known<'_>, order: &[u32], place: &[u32]) {
+        let words = self.words;
+        self.rows.clear();
+        self.rows.resize(words * order.len(), 0);
+        for (at, &event) in order.iter().enumerate() {
+            let (done, rest) = self.rows.split_at_mut(words * at);
+            let row = &mut rest[..words];
+            known.predecessors(event, |other, _| {
+                let other = place[other as usize] as usize;
+                let back = (at / 64).wrapping_sub(other / 64);
+                if other >= at || back >= words {
+                    return;
+                }
+                // The last word of a row is that of its own place.
+                let bit = &mut row[words - 1 - back];
+                if *bit >> (other % 64) & 1 != 0 {
+                    return;
+                }
+                *bit |= 1 << (other % 64);
+                let theirs = &done[words * other + back..words * (other + 1)];
+                for (mine, theirs) in row.iter_mut().zip(theirs) {
+                    *mine |= theirs;
+                }
+            });
+        }
+    }
+
+    #[inline]
+    fn leads_to(&self, from: u32, to: u32) -> bool {
+        let (from, to) = (from as usize, to as usize);
+        let back = (to / 64).wrapping_sub(from / 64);
+        from < to
+            && (back >= self.words
+                || self.rows[self.words * (to + 1) - 1 - back] >> (from % 64) & 1 != 0)
     }
 }
 
@@ -251,5 +319,50 @@ impl Clocks {
 fn join(mine: &mut [u32], theirs: &[u32]) {
     for (mine, theirs) in mine.iter_mut().zip(theirs) {
         *mine = (*mine).max(*theirs);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::shape::Shape;
+    use super::super::sorted;
+    use super::*;
+    use crate::Budget;
+    use crate::observe::observe;
+    use crate::windows::tests::random_history;
+    use history::{Initial, KeyOrder, Level};
+
+    #[test]
+    fn a_window_knows_what_is_near_and_supposes_the_rest() {
+        let (mut near, mut far) = (0, 0);
+        for seed in 0..20 {
+            let history = random_history(seed, 150);
+            let initial = Initial::default();
+            let observed = observe(&history, &initial, KeyOrder::Free, &Budget::default()).unwrap();
+            let shape = Shape::of(Level::SnapshotIsolation).unwrap();
+            let known = Known::new(&observed, shape, None);
+            let Ok(order) = sorted::sort(&known, &[]) else {
+                continue;
+            };
+            let mut place = vec![0; known.events()];
+            for (at, &event) in order.iter().enumerate() {
+                place[event as usize] = at as u32;
+            }
+            let mut all = Reach::none();
+            let mut window = Reach::Window(Window::of_words(2));
+            all.find_before(&known, &order, &place);
+            window.find_before(&known, &order, &place);
+            for (to, &other) in order.iter().enumerate() {
+                for (from, &event) in order.iter().enumerate() {
+                    let is_far = to / 64 > from / 64 + 1;
+                    let wanted = is_far || all.leads_to(event, other, &place);
+                    let found = window.leads_to(event, other, &place);
+                    assert_eq!(found, wanted, "seed {seed}, from {from} to {to}");
+                    near += usize::from(!is_far && found);
+                    far += usize::from(is_far);
+                }
+            }
+        }
+        assert!(near > 100 && far > 100, "{near} near, {far} far");
     }
 }

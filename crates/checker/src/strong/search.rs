@@ -12,7 +12,7 @@ use super::{Decision, Effort, commit_order, refutation};
 use crate::Budget;
 use crate::budget::Limit;
 use crate::observe::{Link, Observed};
-use history::TxnId;
+use history::{KeyId, OpId, TxnId};
 use rustc_hash::FxHashMap;
 
 /// See the module's text.
@@ -450,7 +450,11 @@ impl<'s, 'a, 'b> Search<'s, 'a, 'b> {
             });
         }
         let mut because = self.counting(&[reader, path.overwriter]);
-        if writer != Link::INITIAL {
+        // A list that lacks what was appended says itself that this came later.
+        let observed = self.known.observed;
+        let append = observed.write_to(TxnId(path.overwriter), KeyId(key));
+        let shows_it = append.is_some_and(|append| observed.lacks(OpId(read), append));
+        if writer != Link::INITIAL && !shows_it {
             because[2] = self.choice_between(key, writer, path.overwriter);
         }
         if self.known.observed.links[read as usize] == Link::AMBIGUOUS {

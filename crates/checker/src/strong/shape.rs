@@ -66,6 +66,20 @@ impl Shape {
         }
     }
 
+    /// The forms of an order of commits that prove this level, the stronger one first: one of snapshots also
+    /// proves the parallel levels, and one along sessions those that do not ask for it.
+    pub fn suggested(self) -> impl Iterator<Item = Shape> {
+        let split = |shape: Shape| Shape {
+            split: true,
+            exclusive: true,
+            parallel: false,
+            ..shape
+        };
+        let shape = if self.parallel { split(self) } else { self };
+        let without = (!shape.sessions).then_some(shape);
+        std::iter::once(shape.with_sessions()).chain(without)
+    }
+
     /// The event at which a transaction takes its snapshot.
     #[inline]
     pub fn start(self, txn: u32) -> u32 {

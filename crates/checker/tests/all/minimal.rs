@@ -6,7 +6,7 @@ use crate::small;
 
 use checker::{Options, check};
 use history::{Anomaly, AnomalyKind, Edge, EdgeKind, History, KeyId, Level, OpId, Reason};
-use history::{TxnId, Verdict};
+use history::{Initial, LevelResult, TxnId, Verdict};
 use small::{Shape, random_history, show};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -283,4 +283,60 @@ fn counterexamples_of_values_written_twice_have_no_edge_to_spare() {
         ..Shape::default()
     };
     minimal(&shape, 26_000..28_000);
+}
+
+/// How many cycles beside the main one the counterexamples of a history have, each of which the certifier misses.
+fn needed_cycles(history: &History, context: &str) -> usize {
+    let strong: Vec<Level> = Level::all()
+        .filter(|level| !Level::WEAK.contains(level))
+        .collect();
+    let mut count = 0;
+    for answer in check(history, &strong, &Options::default()) {
+        let Verdict::Violated(anomalies) = &answer.result.verdict else {
+            continue;
+        };
+        let level = answer.result.level;
+        for anomaly in anomalies {
+            for place in 0..anomaly.otherwise.len() {
+                let mut fewer = anomaly.clone();
+                fewer.otherwise.remove(place);
+                let verdict = Verdict::Violated(vec![fewer]);
+                let result = LevelResult { level, verdict };
+                let certified = history::certify(history, &Initial::default(), &result);
+                assert!(certified.is_err(), "{context}, {level}: cycle {place}");
+                count += 1;
+            }
+        }
+    }
+    count
+}
+
+/// A list that lacks an element shows by itself that it was appended later; no other read has to.
+#[test]
+fn a_list_that_lacks_an_element_needs_no_other_to_show_the_order() {
+    let text = r#"{"session":0,"txn":0,"ops":[["rlist",3,[]],["append",1,1],["rlist",2,[]]]}
+{"session":0,"txn":2,"ops":[["append",0,1],["rlist",0,[1]],["append",3,1]]}
+{"session":0,"txn":3,"ops":[["rlist",1,[1]],["append",2,1],["rlist",2,[1]],["rlist",2,[1]]]}
+{"session":1,"txn":4,"ops":[["append",3,2],["rlist",2,[]],["rlist",0,[]],["append",1,2]]}
+{"session":1,"txn":5,"ops":[["rlist",1,[1,2]],["append",3,3]]}"#;
+    let history = history::format::jsonl::read(text.as_bytes(), &mut Vec::new()).unwrap();
+    assert!(needed_cycles(&history, "the history") > 0);
+}
+
+#[test]
+fn counterexamples_of_lists_have_no_cycle_to_spare() {
+    let shape = Shape {
+        lists: true,
+        sessions: 3,
+        txns: 8,
+        ops: 4,
+        keys: 4,
+        ..Shape::default()
+    };
+    let mut count = 0;
+    for seed in 26_000..29_000 {
+        let history = random_history(&shape, seed);
+        count += needed_cycles(&history, &format!("seed {seed}"));
+    }
+    assert!(count > 10, "{count} cycles");
 }

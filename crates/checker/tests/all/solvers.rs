@@ -202,3 +202,63 @@ fn solvers_agree_on_times() {
     };
     agree(&shape, 2_500_000);
 }
+
+/// Whether a stage of this name has counted something on the way to an answer.
+fn did(answer: &Checked, name: &str) -> bool {
+    let counts = |stage: &checker::Stage| stage.counts.iter().any(|count| count.1 > 0);
+    let mut stages = answer.stages.iter().filter(|stage| stage.name == name);
+    stages.any(counts)
+}
+
+/// With more transactions than the definitions can try, shortcuts are held against each other. So many are needed
+/// before orders are decided by likelihood.
+#[test]
+fn shortcuts_agree_on_larger_histories() {
+    let shape = Shape {
+        sessions: 16,
+        txns: 16,
+        ops: 4,
+        keys: 4,
+        ..Shape::default()
+    };
+    let levels: Vec<Level> = Level::all()
+        .filter(|level| !Level::WEAK.contains(level))
+        .collect();
+    let (mut likely, mut saturated, mut held) = (0, 0, 0);
+    for seed in seeds(2_700_000) {
+        let history = random_history(&shape, seed);
+        let mut first: Option<Vec<bool>> = None;
+        for strategy in strategies(SatSolver::default()) {
+            let options = Options {
+                strategy,
+                ..Options::default()
+            };
+            let answers = check(&history, &levels, &options);
+            for answer in &answers {
+                let certified = history::certify(&history, &Initial::default(), &answer.result);
+                let level = answer.result.level;
+                let shown = || format!("seed {seed}, {level}\n{}", show(&history));
+                assert!(certified.is_ok(), "{certified:?}, {}", shown());
+                let is_known = !matches!(answer.result.verdict, Verdict::Unknown(_));
+                assert!(is_known, "{strategy:?}, {}", shown());
+                likely += u32::from(did(answer, "likely"));
+                saturated += u32::from(did(answer, "saturate"));
+            }
+            let holds = |answer: &Checked| matches!(answer.result.verdict, Verdict::Holds(_));
+            let said: Vec<bool> = answers.iter().map(holds).collect();
+            held += said.iter().filter(|&&holds| holds).count();
+            let wanted = first.get_or_insert_with(|| said.clone());
+            assert_eq!(
+                &said,
+                wanted,
+                "seed {seed}, {strategy:?}\n{}",
+                show(&history)
+            );
+        }
+    }
+    println!("{likely} by likelihood, {saturated} saturated, {held} held");
+    assert!(
+        likely > 30 && saturated > 50 && held > 50,
+        "{likely}, {saturated}, {held}"
+    );
+}
