@@ -6,6 +6,7 @@ mod consequences;
 mod engine_keys;
 mod engines;
 mod installed;
+mod internal;
 mod invariants;
 mod java;
 mod java_classes;
