@@ -14,7 +14,7 @@ use super::report::LevelWitness;
 use super::routes::Choice;
 use super::search::Search;
 use super::slice::{Slice, Slices};
-use crate::execute::{Fate, How, Judgement, judge, play};
+use crate::execute::{Fate, How, Judgement, allows, judge, play, writes_after_commits};
 use crate::ir::Program;
 use crate::paths::Path;
 use crate::scenario::{Edge, EdgeKind, Event, Scenario, StoreLevel};
@@ -295,7 +295,7 @@ impl Search<'_> {
                 .iter_mut()
                 .for_each(|one| one.level = None);
         }
-        match judged(self.program, &scenario) {
+        match judged(self.program, &scenario, level) {
             Some(Judgement::NotSerializable) => Played::Found(scenario),
             Some(Judgement::Serializable { order }) => Played::Same(order),
             None => Played::Failed,
@@ -333,9 +333,18 @@ fn candidate_of(
     }
 }
 
-/// Whether some serial order does the same as a scenario; nothing where it cannot be played.
-fn judged(program: &Program, scenario: &Scenario) -> Option<Judgement> {
+/// Whether some serial order does the same as a scenario; nothing where it cannot be played, or where a database would
+/// not let it: a key that the database computes was not followed, and two instances insert the same.
+fn judged(program: &Program, scenario: &Scenario, level: Option<StoreLevel>) -> Option<Judgement> {
     let played = play(program, scenario, How::Given).ok()?;
+    let allowed = match level {
+        Some(level) if level.is_replicated() => true,
+        Some(level) => allows(level, &played),
+        None => writes_after_commits(&played),
+    };
+    if !allowed {
+        return None;
+    }
     if played.runs.iter().any(|run| run.fate != Fate::Committed) {
         return None;
     }

@@ -228,7 +228,7 @@ fn is_clean(played: &Play) -> bool {
 }
 
 /// Whether nobody wrote over what was not committed.
-fn writes_after_commits(played: &Play) -> bool {
+pub(crate) fn writes_after_commits(played: &Play) -> bool {
     let mut overwriting = played
         .edges
         .iter()

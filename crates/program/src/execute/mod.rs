@@ -26,6 +26,7 @@ pub(crate) use invariant::{Checks, Known};
 pub(crate) use judge::orders;
 pub use judge::{Appearance, Judgement, Outcome, appearance, judge, serial_outcomes};
 pub use levels::allows;
+pub(crate) use levels::writes_after_commits;
 pub use play::{Abort, Fate, How, Play, Run, play};
 pub use runner::{Call, Next, Runner};
 pub use store::{

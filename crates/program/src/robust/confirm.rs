@@ -6,7 +6,7 @@
 
 use super::{Counterexample, Level, SplitInstance};
 use crate::analysis::{Candidate, Infeasible, Run, witness, witness_at_hand};
-use crate::execute::{How, Judgement, judge, play};
+use crate::execute::{How, Judgement, allows, judge, play, writes_after_commits};
 use crate::ir::{Action, Lock, Program, Statement};
 use crate::paths::Path;
 use crate::scenario::{Event, Point, Scenario, Turn};
@@ -48,7 +48,7 @@ pub(super) fn confirm(
             Effort::All => witness(program, &candidate(&tried)),
         };
         match found_scenario.map(|scenario| with_views(scenario, &tried)) {
-            Ok(scenario) if shows(program, &scenario) => {
+            Ok(scenario) if shows(program, &scenario, &tried) => {
                 *found = tried;
                 return Ok(scenario);
             }
@@ -90,11 +90,20 @@ fn with_views(mut scenario: Scenario, found: &Counterexample) -> Scenario {
     scenario
 }
 
-/// Whether no serial order does what the scenario does, when it is played.
-fn shows(program: &Program, scenario: &Scenario) -> bool {
-    let played = play(program, scenario, How::Given);
-    let judged = played.and_then(|played| judge(program, scenario, &played));
-    matches!(judged, Ok(Judgement::NotSerializable))
+/// Whether no serial order does what the scenario does, when it is played, and the levels allow it: a key that the
+/// database computes is not followed.
+fn shows(program: &Program, scenario: &Scenario, found: &Counterexample) -> bool {
+    let Ok(played) = play(program, scenario, How::Given) else {
+        return false;
+    };
+    let mut levels: Vec<Level> = found.instances.iter().map(|one| one.level).collect();
+    levels.dedup();
+    let allowed = match levels.as_slice() {
+        [level] => allows(level.store(), &played),
+        _ => writes_after_commits(&played),
+    };
+    let judged = judge(program, scenario, &played);
+    allowed && matches!(judged, Ok(Judgement::NotSerializable))
 }
 
 fn combinations(alike: &[Vec<Arc<Path>>]) -> Vec<Vec<Arc<Path>>> {

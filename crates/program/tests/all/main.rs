@@ -2,6 +2,7 @@
 #![allow(missing_docs)]
 
 mod bank;
+mod computed_keys;
 mod consequences;
 mod engine_keys;
 mod engines;
@@ -36,5 +37,6 @@ mod sources;
 mod sqlfile;
 mod statements;
 mod store;
+mod views;
 mod witness;
 mod z3;
