@@ -56,21 +56,7 @@ fn behind(steps: &[Step], tests: bool) -> Option<Vec<Vec<Step>>> {
                 then,
                 otherwise,
                 place,
-            } => {
-                let mut all = Vec::new();
-                let both =
-                    !behind(then, false)?.is_empty() && !behind(otherwise, false)?.is_empty();
-                for (branch, holds) in [(then, true), (otherwise, false)] {
-                    // Where both commit, what follows is one transaction.
-                    let wanted = tests && !both;
-                    let test = wanted.then(|| still_holds(condition, holds, branch, place));
-                    for mut rest in behind(branch, tests)? {
-                        rest.splice(0..0, test.clone().flatten());
-                        all.push(rest);
-                    }
-                }
-                all
-            }
+            } => behind_branches((condition, place), [then, otherwise], tests)?,
             Step::Block { label, body } => {
                 let wrap = |body: Vec<Step>| {
                     vec![Step::Block {
@@ -119,6 +105,38 @@ fn behind(steps: &[Step], tests: bool) -> Option<Vec<Vec<Step>>> {
         }
     }
     Some(found)
+}
+
+/// What is left behind each commit in the branches of a test.
+fn behind_branches(
+    (condition, place): (&Condition, &Place),
+    [then, otherwise]: [&[Step]; 2],
+    tests: bool,
+) -> Option<Vec<Vec<Step>>> {
+    let mut all = Vec::new();
+    // Where both commit, what follows is one transaction.
+    let both = commits(then) && commits(otherwise);
+    for (branch, holds) in [(then, true), (otherwise, false)] {
+        let wanted = tests && !both;
+        let test = wanted.then(|| still_holds(condition, holds, branch, place));
+        for mut rest in behind(branch, tests)? {
+            rest.splice(0..0, test.clone().flatten());
+            all.push(rest);
+        }
+    }
+    Some(all)
+}
+
+/// Whether there is a commit among the steps.
+fn commits(steps: &[Step]) -> bool {
+    let mut waiting: Vec<&Step> = steps.iter().collect();
+    while let Some(step) = waiting.pop() {
+        if *step == Step::Commit {
+            return true;
+        }
+        waiting.extend(step.inner());
+    }
+    false
 }
 
 /// The test of a branch, as a step that goes on only where it came out like that; none where the branch assigns what it is
@@ -281,10 +299,7 @@ fn stands_alone(piece: &[Step]) -> bool {
             Step::Let { value, .. } | Step::Push { value, .. } => in_expr(value, &mut used),
             Step::If { condition, .. } => in_condition(condition, &mut used),
             Step::Loop { repeat, .. } => match repeat {
-                Repeat::While { before, condition } => {
-                    waiting.extend(before);
-                    in_condition(condition, &mut used);
-                }
+                Repeat::While { condition, .. } => in_condition(condition, &mut used),
                 Repeat::Rows(statement) => used.push(*statement),
                 Repeat::Elements { list, .. } => in_expr(list, &mut used),
             },
@@ -374,13 +389,6 @@ fn executes(steps: &[Step]) -> bool {
             return true;
         }
         waiting.extend(step.inner());
-        if let Step::Loop {
-            repeat: Repeat::While { before, .. },
-            ..
-        } = step
-        {
-            waiting.extend(before);
-        }
     }
     false
 }

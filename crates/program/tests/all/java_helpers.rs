@@ -251,3 +251,34 @@ fn regression_code_given_to_a_helper_that_tries_again() {
         assert!(kinds.contains(&Kind::LostUpdate), "{head}: {kinds:?}");
     }
 }
+
+/// The body of `do … while` stands before the test of its loop: its statements were in no cycle.
+#[test]
+fn regression_statements_in_a_do_loop_are_searched() {
+    let program = read(
+        r#"class Dao {
+            public void spend(Connection c, int owner, int amount, int times) throws SQLException {
+                int i = 0;
+                do {
+                    PreparedStatement s = c.prepareStatement("select coins from wallet where owner = ?");
+                    s.setInt(1, owner);
+                    ResultSet rows = s.executeQuery();
+                    rows.next();
+                    PreparedStatement u = c.prepareStatement("update wallet set coins = ? where owner = ?");
+                    u.setInt(1, rows.getInt(1) - amount);
+                    u.setInt(2, owner);
+                    u.executeUpdate();
+                    i++;
+                } while (i < times);
+            }
+        }"#,
+    );
+    assert_eq!(program.transactions[0].statements().len(), 2, "{program}");
+    let options = Options {
+        levels: vec![StoreLevel::ReadCommitted],
+        ..Options::default()
+    };
+    let found = analyse(&program, &options).anomalies;
+    let lost = found.iter().any(|one| one.kind == Kind::LostUpdate);
+    assert!(lost, "{found:?}");
+}
