@@ -208,12 +208,18 @@ pub enum Step {
 }
 
 impl Step {
-    /// The steps directly inside.
+    /// The steps directly inside, in the order of the text; those before the test of a loop, which may be all of it
+    /// (`do … while`), are among them.
     pub fn inner(&self) -> Vec<&Step> {
         match self {
             Step::If {
                 then, otherwise, ..
             } => then.iter().chain(otherwise).collect(),
+            Step::Loop {
+                repeat: Repeat::While { before, .. },
+                body,
+                ..
+            } => before.iter().chain(body).collect(),
             Step::Loop { body, .. } | Step::Block { body, .. } => body.iter().collect(),
             _ => Vec::new(),
         }

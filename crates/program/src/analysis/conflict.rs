@@ -32,8 +32,10 @@ pub struct Conflict {
     pub columns: BTreeSet<ColumnId>,
     /// Whether they may meet in the existence of a row.
     pub exists: bool,
-    /// Whether they may meet in the value of a column of a row that stays.
-    pub values: bool,
+    /// Whether they may meet in a column that decides which rows the reader finds.
+    pub chooses: bool,
+    /// The columns of the reader's result, by position, that may depend on where they meet.
+    pub outputs: BTreeSet<u32>,
 }
 
 /// The statements of a program.
@@ -148,6 +150,7 @@ fn conflict(
 ) -> Option<Conflict> {
     let mut tables = BTreeSet::new();
     let mut met = ColumnSet::default();
+    let mut read = Read::default();
     for one in &first.parts {
         for other in &second.parts {
             if one.table != other.table || differ_in_constants(schema, one, other) {
@@ -160,8 +163,14 @@ fn conflict(
                 EdgeKind::Sibling => continue,
             };
             if left.meets(&right) {
+                let common = left.common(&right);
+                match kind {
+                    EdgeKind::WriteRead => read.add(second, other, &common),
+                    EdgeKind::ReadWrite => read.add(first, one, &common),
+                    EdgeKind::WriteWrite | EdgeKind::Sibling => {}
+                }
                 tables.insert(one.table);
-                met.add(&left.common(&right));
+                met.add(&common);
             }
         }
     }
@@ -179,8 +188,44 @@ fn conflict(
         tables,
         columns,
         exists: met.exists,
-        values: !met.columns.is_empty(),
+        chooses: read.chooses,
+        outputs: read.outputs,
     })
+}
+
+/// What columns that are met do in the statement that reads them.
+#[derive(Default)]
+struct Read {
+    chooses: bool,
+    outputs: BTreeSet<u32>,
+}
+
+impl Read {
+    /// Adds the columns of a part. One that is in no result and in no order is taken to choose rows.
+    fn add(&mut self, statement: &Statement, part: &Part, met: &ColumnSet) {
+        let shape = &statement.shape;
+        let filters = statement.parts.iter().map(|one| &one.filter);
+        let mut choosing: BTreeSet<ColumnId> = filters
+            .chain(&shape.having)
+            .flat_map(|condition| condition.columns_of(part.id))
+            .collect();
+        let grouped = shape.group_by.iter();
+        choosing.extend(grouped.flat_map(|expr| expr.columns_of(part.id)));
+        for column in &met.columns {
+            let inside = |expr: &Expr| expr.columns_of(part.id).contains(column);
+            let shown = (0..).zip(&statement.outputs);
+            let shown = shown.filter(|(_, output)| inside(&output.value));
+            let shown: Vec<u32> = shown.map(|(at, _)| at).collect();
+            let ordered = shape.order_by.iter().any(|order| inside(&order.value));
+            // Which row is first decides about every value.
+            let all = (0..).zip(&statement.outputs).filter(|_| ordered);
+            self.outputs.extend(all.map(|(at, _)| at));
+            self.chooses |= choosing.contains(column)
+                || (shape.distinct && !shown.is_empty())
+                || (shown.is_empty() && !ordered);
+            self.outputs.extend(shown);
+        }
+    }
 }
 
 /// Whether two parts look up rows whose keys are different constants.

@@ -73,8 +73,7 @@ impl Search<'_> {
     /// Whether every read on the cycle matters to the database.
     fn is_internal(&self, cycle: &Cycle) -> bool {
         let matters = |node: Node, conflict: &Conflict| {
-            let used = self.routes.uses[node.transaction][node.statement];
-            (used.values && conflict.values) || (used.rows && conflict.exists)
+            self.routes.uses[node.transaction][node.statement].matters(conflict)
         };
         cycle.segments.iter().all(|segment| {
             let conflict = &self.conflicts[segment.conflict];

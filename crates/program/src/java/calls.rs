@@ -149,12 +149,15 @@ impl<'a> Translator<'a> {
             return self.bench_prepared(node, name);
         }
         let count = node.child("arguments").map_or(0, |all| all.children.len());
-        match self.own_method(node, class, name, count) {
-            Some((class, method)) if worth_following(method) || self.reaches(method) => {
+        let found = self.own_method(node, class, name, count);
+        // A method that runs what it is given (`inTransaction(c -> …)`) need not get to the database by itself.
+        let hands = self.hands_code(node);
+        match found {
+            Some((class, method)) if hands || worth_following(method) || self.reaches(method) => {
                 let arguments = self.arguments(node);
                 self.follow(node, class, method, arguments)
             }
-            None if self.hands_code(node) => self.hand_over(node),
+            None if hands => self.hand_over(node),
             _ => {
                 let arguments = self.arguments(node);
                 self.lost(node, arguments, used)
@@ -165,12 +168,13 @@ impl<'a> Translator<'a> {
     fn class_call(&mut self, node: &'a Node, class: usize, used: bool) -> Val {
         let count = node.child("arguments").map_or(0, |all| all.children.len());
         let found = self.index.method(class, node.name(), count);
+        let hands = self.hands_code(node);
         let arguments = self.arguments(node);
         match found {
-            Some((class, method)) if reaches_database(method) || self.reaches(method) => {
+            Some((class, method)) if hands || reaches_database(method) || self.reaches(method) => {
                 self.follow(node, class, method, arguments)
             }
-            None if self.hands_code(node) => self.hand_over(node),
+            None if hands => self.hand_over(node),
             _ => self.lost(node, arguments, used),
         }
     }

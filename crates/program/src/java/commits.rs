@@ -2,14 +2,16 @@
 //!
 //! A method is cut into *pieces*: one from its beginning, and one from behind each commit, each up to the
 //! next commit on its way. What is behind a commit in a loop is the rest of its body, the loop once more, and
-//! what follows the loop; behind one in a branch, what follows the branch. Cost: pieces × steps.
+//! what follows the loop; behind one in a branch, what follows the branch. What that branch asked of variables that it
+//! does not assign still holds there: so a piece behind it begins with the same test, and ends where it fails. Cost: pieces × steps.
 //!
 //! A piece from within a loop or a branch that needs rows of an earlier one (`while (rows.next()) {…
 //! commit(); }`), or that has the same statement twice, is not made: then only commits that stand on their
 //! own cut, and a commit inside that a statement follows is noted.
 
-use crate::expr::{Condition, Expr, StatementId};
+use crate::expr::{Condition, Expr, StatementId, VariableId};
 use crate::ir::{Label, Repeat, Step};
+use crate::place::Place;
 use rustc_hash::FxHashSet;
 
 /// A method with more pieces is cut at the commits that stand on their own.
@@ -25,7 +27,7 @@ pub(super) fn cut(steps: Vec<Step>) -> (Vec<Vec<Step>>, bool) {
 
 fn pieces(steps: &[Step]) -> Option<Vec<Vec<Step>>> {
     let mut found: Vec<Vec<Step>> = Vec::new();
-    let all = std::iter::once(steps.to_vec()).chain(behind(steps)?);
+    let all = std::iter::once(steps.to_vec()).chain(behind(steps, true)?);
     for (at, piece) in all.enumerate() {
         let piece = without_tail(reachable(piece));
         if !executes(&piece) || found.contains(&piece) {
@@ -42,19 +44,19 @@ fn pieces(steps: &[Step]) -> Option<Vec<Vec<Step>>> {
     Some(found)
 }
 
-/// What is left of the steps behind each commit in them; none where a commit stands in the test of a loop.
-fn behind(steps: &[Step]) -> Option<Vec<Vec<Step>>> {
+/// What is left of the steps behind each commit in them, with the tests of its branches where these are wanted; none where a
+/// commit stands in the test of a loop.
+fn behind(steps: &[Step], tests: bool) -> Option<Vec<Vec<Step>>> {
     let mut found = Vec::new();
     for (at, step) in steps.iter().enumerate() {
         let inner: Vec<Vec<Step>> = match step {
             Step::Commit => vec![Vec::new()],
             Step::If {
-                then, otherwise, ..
-            } => {
-                let mut all = behind(then)?;
-                all.extend(behind(otherwise)?);
-                all
-            }
+                condition,
+                then,
+                otherwise,
+                place,
+            } => behind_branches((condition, place), [then, otherwise], tests)?,
             Step::Block { label, body } => {
                 let wrap = |body: Vec<Step>| {
                     vec![Step::Block {
@@ -62,7 +64,7 @@ fn behind(steps: &[Step]) -> Option<Vec<Vec<Step>>> {
                         body,
                     }]
                 };
-                behind(body)?.into_iter().map(wrap).collect()
+                behind(body, tests)?.into_iter().map(wrap).collect()
             }
             Step::Loop {
                 label,
@@ -71,7 +73,7 @@ fn behind(steps: &[Step]) -> Option<Vec<Vec<Step>>> {
                 ..
             } => {
                 if let Repeat::While { before, .. } = repeat
-                    && !behind(before)?.is_empty()
+                    && !behind(before, false)?.is_empty()
                 {
                     return None;
                 }
@@ -90,7 +92,7 @@ fn behind(steps: &[Step]) -> Option<Vec<Vec<Step>>> {
                         }],
                     }
                 };
-                behind(body)?.into_iter().map(again).collect()
+                behind(body, false)?.into_iter().map(again).collect()
             }
             _ => Vec::new(),
         };
@@ -103,6 +105,89 @@ fn behind(steps: &[Step]) -> Option<Vec<Vec<Step>>> {
         }
     }
     Some(found)
+}
+
+/// What is left behind each commit in the branches of a test.
+fn behind_branches(
+    (condition, place): (&Condition, &Place),
+    [then, otherwise]: [&[Step]; 2],
+    tests: bool,
+) -> Option<Vec<Vec<Step>>> {
+    let mut all = Vec::new();
+    // Where both commit, what follows is one transaction.
+    let both = commits(then) && commits(otherwise);
+    for (branch, holds) in [(then, true), (otherwise, false)] {
+        let wanted = tests && !both;
+        let test = wanted.then(|| still_holds(condition, holds, branch, place));
+        for mut rest in behind(branch, tests)? {
+            rest.splice(0..0, test.clone().flatten());
+            all.push(rest);
+        }
+    }
+    Some(all)
+}
+
+/// Whether there is a commit among the steps.
+fn commits(steps: &[Step]) -> bool {
+    let mut waiting: Vec<&Step> = steps.iter().collect();
+    while let Some(step) = waiting.pop() {
+        if *step == Step::Commit {
+            return true;
+        }
+        waiting.extend(step.inner());
+    }
+    false
+}
+
+/// The test of a branch, as a step that goes on only where it came out like that; none where the branch assigns what it is
+/// about, or where it is about more than variables and arguments.
+fn still_holds(condition: &Condition, holds: bool, branch: &[Step], place: &Place) -> Option<Step> {
+    let mut conditions = vec![condition];
+    let mut expressions: Vec<&Expr> = Vec::new();
+    while let Some(next) = conditions.pop() {
+        match next {
+            Condition::And(all) | Condition::Or(all) => conditions.extend(all),
+            Condition::Not(inner) => conditions.push(inner),
+            Condition::HasRow { .. } | Condition::Exists(_) | Condition::Unknown { .. } => {
+                return None;
+            }
+            other => expressions.extend(other.expressions()),
+        }
+    }
+    let mut about: Vec<VariableId> = Vec::new();
+    for expr in expressions.into_iter().flat_map(|expr| expr.all()) {
+        match expr {
+            Expr::Variable(variable) => about.push(*variable),
+            Expr::Constant(_) | Expr::Parameter(_) | Expr::Arithmetic { .. } => {}
+            _ => return None,
+        }
+    }
+    let mut waiting: Vec<&Step> = branch.iter().collect();
+    while let Some(step) = waiting.pop() {
+        waiting.extend(step.inner());
+        let assigned = match step {
+            Step::Let { variable, .. } | Step::Push { variable, .. } => Some(variable),
+            // What a loop assigns besides its steps.
+            Step::Loop { .. } => return None,
+            _ => None,
+        };
+        if assigned.is_some_and(|variable| about.contains(variable)) {
+            return None;
+        }
+    }
+    let abort = vec![Step::Abort {
+        place: place.clone(),
+    }];
+    let (then, otherwise) = match holds {
+        true => (Vec::new(), abort),
+        false => (abort, Vec::new()),
+    };
+    Some(Step::If {
+        condition: condition.clone(),
+        then,
+        otherwise,
+        place: place.clone(),
+    })
 }
 
 /// The steps without those behind what ends them.
@@ -138,13 +223,37 @@ fn reachable(steps: Vec<Step>) -> Vec<Step> {
             },
             other => other,
         };
-        let ends = matches!(step, Step::Commit | Step::Break(_) | Step::Abort { .. });
+        let ends = ends(&step);
         kept.push(step);
         if ends {
             break;
         }
     }
     kept
+}
+
+/// Whether nothing that follows a step in the text follows it.
+fn ends(step: &Step) -> bool {
+    match step {
+        Step::Commit | Step::Break(_) | Step::Abort { .. } => true,
+        Step::If {
+            then, otherwise, ..
+        } => then.last().is_some_and(ends) && otherwise.last().is_some_and(ends),
+        Step::Block { label, body } => body.last().is_some_and(ends) && !is_left(body, *label),
+        _ => false,
+    }
+}
+
+/// Whether some step goes on behind the block of that name.
+fn is_left(body: &[Step], label: Label) -> bool {
+    let mut waiting: Vec<&Step> = body.iter().collect();
+    while let Some(step) = waiting.pop() {
+        if *step == Step::Break(label) {
+            return true;
+        }
+        waiting.extend(step.inner());
+    }
+    false
 }
 
 /// A transaction commits where its steps end: a commit there is none of its own.
@@ -190,10 +299,7 @@ fn stands_alone(piece: &[Step]) -> bool {
             Step::Let { value, .. } | Step::Push { value, .. } => in_expr(value, &mut used),
             Step::If { condition, .. } => in_condition(condition, &mut used),
             Step::Loop { repeat, .. } => match repeat {
-                Repeat::While { before, condition } => {
-                    waiting.extend(before);
-                    in_condition(condition, &mut used);
-                }
+                Repeat::While { condition, .. } => in_condition(condition, &mut used),
                 Repeat::Rows(statement) => used.push(*statement),
                 Repeat::Elements { list, .. } => in_expr(list, &mut used),
             },
@@ -283,13 +389,6 @@ fn executes(steps: &[Step]) -> bool {
             return true;
         }
         waiting.extend(step.inner());
-        if let Step::Loop {
-            repeat: Repeat::While { before, .. },
-            ..
-        } = step
-        {
-            waiting.extend(before);
-        }
     }
     false
 }

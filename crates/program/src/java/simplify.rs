@@ -36,11 +36,10 @@ pub(super) fn unassigned(steps: &[Step]) -> Vec<VariableId> {
                 live.remove(&variable.0);
             }
             Step::Loop { repeat, .. } => match repeat {
-                Repeat::While { before, .. } => waiting.extend(before),
                 Repeat::Elements { variable, .. } => {
                     live.remove(&variable.0);
                 }
-                Repeat::Rows(_) => {}
+                Repeat::While { .. } | Repeat::Rows(_) => {}
             },
             _ => {}
         }
@@ -56,13 +55,6 @@ fn count(steps: &[Step]) -> usize {
     while let Some(step) = waiting.pop() {
         total += 1;
         waiting.extend(step.inner());
-        if let Step::Loop {
-            repeat: Repeat::While { before, .. },
-            ..
-        } = step
-        {
-            waiting.extend(before);
-        }
     }
     total
 }
@@ -283,13 +275,6 @@ fn leaves(steps: &[Step], label: Label) -> bool {
             return true;
         }
         waiting.extend(step.inner());
-        if let Step::Loop {
-            repeat: Repeat::While { before, .. },
-            ..
-        } = step
-        {
-            waiting.extend(before);
-        }
     }
     false
 }

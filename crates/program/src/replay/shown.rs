@@ -11,8 +11,9 @@ pub fn shown_text(schema: &Schema, call: &Call<'_>) -> String {
         .unwrap_or_else(|_| call.statement.sql.clone())
 }
 
-/// The statements that create the tables of a program.
+/// The statements that create the tables of a program, and its views.
 pub fn schema_text(dialect: Dialect, schema: &Schema) -> String {
-    let statements = tables::create(dialect, schema);
+    let mut statements = tables::create(dialect, schema);
+    statements.extend(tables::create_views(dialect, schema));
     statements.iter().map(|text| format!("{text};\n")).collect()
 }

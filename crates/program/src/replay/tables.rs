@@ -1,4 +1,4 @@
-//! The tables of a program on a server: created, filled, read, emptied.
+//! The tables and views of a program on a server: created, filled, read, emptied.
 //!
 //! Types keep their kind, not their width: the values of a scenario were chosen by kind, and a
 //! replay shall not fail for a text that is a letter too long. Keys, UNIQUE, NOT NULL, foreign keys
@@ -6,10 +6,11 @@
 
 use super::dialect::{Dialect, NOW};
 use super::error::ReplayError;
+use super::text::translate;
 use crate::execute::total_order;
 use crate::expr::Value;
 use crate::scenario::StoredRow;
-use crate::schema::{Column, ColumnId, Schema, Table, TableId, Type};
+use crate::schema::{Column, ColumnId, Schema, Table, TableId, Type, ViewQuery};
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
@@ -38,6 +39,26 @@ pub(super) fn create(dialect: Dialect, schema: &Schema) -> Vec<String> {
     for id in &order {
         created.insert(*id);
         statements.push(create_table(dialect, schema, *id, &created));
+    }
+    statements
+}
+
+/// The statements that create the views, in the order of their declaration: a view may read those before it.
+/// What cannot be said in the dialect is left out.
+pub(super) fn create_views(dialect: Dialect, schema: &Schema) -> Vec<String> {
+    let last = |view: &&ViewQuery| schema.view(&view.name).is_some_and(|one| one == *view);
+    let mut statements = Vec::new();
+    for view in schema.views.iter().filter(last) {
+        let Ok(query) = translate(dialect, schema, &view.query, &[], None) else {
+            continue;
+        };
+        let columns: Vec<String> = view.columns.iter().map(|one| dialect.name(one)).collect();
+        let columns = match columns.is_empty() {
+            true => String::new(),
+            false => format!(" ({})", columns.join(", ")),
+        };
+        let name = dialect.name(&view.name);
+        statements.push(format!("create view {name}{columns} as {query}"));
     }
     statements
 }

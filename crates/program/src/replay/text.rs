@@ -134,7 +134,7 @@ fn without_prefixes(schema: &Schema, all: Vec<Token>) -> Vec<Token> {
         let dot = left.next();
         match left.peek() {
             Some(Token::Word(name) | Token::Name(name) | Token::Double(name))
-                if schema.find(name).is_some() && !is_table(schema, kept.last()) =>
+                if is_relation(schema, name) && !is_table(schema, kept.last()) =>
             {
                 kept.pop();
             }
@@ -144,10 +144,14 @@ fn without_prefixes(schema: &Schema, all: Vec<Token>) -> Vec<Token> {
     kept
 }
 
+fn is_relation(schema: &Schema, name: &str) -> bool {
+    schema.find(name).is_some() || schema.view(name).is_some()
+}
+
 fn is_table(schema: &Schema, token: Option<&Token>) -> bool {
     match token {
         Some(Token::Word(name) | Token::Name(name) | Token::Double(name)) => {
-            schema.find(name).is_some()
+            is_relation(schema, name)
         }
         _ => false,
     }
@@ -268,7 +272,7 @@ fn render(dialect: Dialect, schema: &Schema, all: &[Token], at: usize) -> String
 fn is_string(schema: &Schema, inside: &str, before: Option<&Token>) -> bool {
     let marks = ["=", "<", ">", "<=", ">=", "<>", "!=", "(", ","];
     let after_mark = before.is_some_and(|token| marks.iter().any(|mark| token.is_mark(mark)));
-    let named = schema.find(inside).is_some()
+    let named = is_relation(schema, inside)
         || schema
             .tables
             .iter()
@@ -282,7 +286,7 @@ fn is_name(schema: &Schema, word: &str, before: Option<&Token>) -> bool {
     if before.is_some_and(|token| clause.iter().any(|word| token.is(word))) {
         return false;
     }
-    schema.find(word).is_some()
+    is_relation(schema, word)
         || schema
             .tables
             .iter()

@@ -5,7 +5,9 @@
 //! is followed by an update that sets a column to itself.
 
 use crate::expr::{Expr, StatementId};
-use crate::ir::{Action, Argument, Lock, Part, Program, Role, Select, Set, Statement, Step};
+use crate::ir::{
+    Action, Argument, Lock, Part, Program, Repeat, Role, Select, Set, Statement, Step,
+};
 use crate::place::Place;
 use crate::schema::ColumnId;
 
@@ -163,7 +165,13 @@ fn find(body: &mut Vec<Step>, wanted: StatementId) -> Option<(&mut Vec<Step>, us
                 Step::If {
                     then, otherwise, ..
                 } => waiting.extend([then, otherwise]),
-                Step::Loop { body, .. } | Step::Block { body, .. } => waiting.push(body),
+                Step::Loop { repeat, body, .. } => {
+                    if let Repeat::While { before, .. } = repeat {
+                        waiting.push(before);
+                    }
+                    waiting.push(body);
+                }
+                Step::Block { body, .. } => waiting.push(body),
                 _ => {}
             }
         }

@@ -395,7 +395,8 @@ impl Builder<'_> {
         if shape.aggregate || shape.limit.is_some() || !shape.group_by.is_empty() {
             self.note(
                 &query.to_string(),
-                "its rows are joined one by one, without its groups and limits",
+                "its rows are joined one by one, without its groups and limits, so that an anomaly found may be none: \
+                 play it on a server; Select from it in a statement of its own",
             );
         }
         self.source(name, Columns::Outputs(found.outputs));

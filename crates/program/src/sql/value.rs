@@ -3,7 +3,7 @@
 use super::ddl::object_name;
 use super::scope::Builder;
 use crate::expr::{Aggregate, Comparison, Condition, Expr, Operator, Value};
-use crate::ir::Output;
+use crate::ir::{Output, Shape};
 use crate::place::ProgramError;
 use sqlparser::ast::{
     self, BinaryOperator, CaseWhen, DuplicateTreatment, FunctionArg, FunctionArgExpr,
@@ -281,8 +281,18 @@ impl Builder<'_> {
 
     /// The value of `(select …)`.
     fn scalar(&mut self, query: &Query) -> Translated<Expr> {
-        let outputs = self.sub_query(query)?.outputs;
-        Ok(self.one_value(outputs))
+        let found = self.sub_query(query)?;
+        self.note_limit(query, &found.shape);
+        Ok(self.one_value(found.outputs))
+    }
+
+    /// A sub-query that is cut to some of its rows stands for any of them.
+    fn note_limit(&mut self, query: &Query, shape: &Shape) {
+        if shape.limit.is_some() && !shape.aggregate {
+            let assumed = "its order and limit are not followed, it may be any of its rows; Select the row before, in a \
+                           statement of its own";
+            self.note(&query.to_string(), assumed);
+        }
     }
 
     fn one_value(&mut self, outputs: Vec<Output>) -> Expr {
@@ -482,6 +492,7 @@ impl Builder<'_> {
     ) -> Translated<Condition> {
         let value = self.expr(expr)?;
         let found = self.sub_query(query)?;
+        self.note_limit(query, &found.shape);
         if let (Expr::List(members), false) = (&value, negated) {
             let pairs = members.iter().cloned().zip(found.outputs);
             let equal =

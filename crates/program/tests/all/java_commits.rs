@@ -83,6 +83,29 @@ fn a_commit_in_a_branch_begins_a_transaction_with_what_follows() {
 }
 
 /// The rows that drive the loop were read before: not cut, and that is said.
+/// What a branch asked before its commit still holds behind it, as far as it assigns nothing of that.
+#[test]
+fn behind_a_commit_in_a_branch_its_test_still_holds() {
+    let behind = |branch: &str| {
+        let program = read(&format!(
+            "boolean more = last > 5;
+             take(last);
+             if (!more) {{ {branch} }}
+             note(last);
+             if (more) {{ take(last + 1); }}
+             conn.commit();"
+        ));
+        assert_eq!(serious(&program), [""; 0]);
+        pieces(&program)
+    };
+    let first = "work: item | item done item";
+    assert_eq!(behind("conn.commit();"), [first, "work.2: done"]);
+    let assigned = behind("more = careful; conn.commit();");
+    assert_eq!(assigned[1], "work.2: done | done item");
+    let looked = behind("if (careful) { conn.commit(); }");
+    assert_eq!(looked[1], "work.2: done");
+}
+
 #[test]
 fn a_loop_over_rows_that_commits_is_noted() {
     let program = read(

@@ -195,3 +195,90 @@ fn a_rollback_to_a_savepoint_is_no_abort() {
     says(&text, &["set coins = 0", "set coins = 1", "savepoint"]);
     assert!(!text.contains("abort"), "{text}");
 }
+
+/// A helper that opens the transaction, and tries again where the database refused: what it is given was left out, as it
+/// does not get to the database itself and has a loop.
+#[test]
+fn regression_code_given_to_a_helper_that_tries_again() {
+    for head in ["for (int attempt = 0; ; attempt++)", "while (true)", "do"] {
+        let tail = if head == "do" { "while (true);" } else { "" };
+        let text = format!(
+            r#"class Dao {{
+                interface Work<T> {{ T run(Connection c) throws SQLException; }}
+                static <T> T inTransaction(Work<T> work) {{
+                    {head} {{
+                        try (Connection c = DriverManager.getConnection(url)) {{
+                            c.setAutoCommit(false);
+                            T result = work.run(c);
+                            c.commit();
+                            return result;
+                        }} catch (SQLException e) {{
+                            if (!"40001".equals(e.getSQLState())) throw new RuntimeException(e);
+                        }}
+                    }} {tail}
+                }}
+                public static int spend(int owner, int amount) {{
+                    return inTransaction(c -> {{
+                        PreparedStatement s = c.prepareStatement("select coins from wallet where owner = ?");
+                        s.setInt(1, owner);
+                        ResultSet rows = s.executeQuery();
+                        if (!rows.next() || rows.getInt(1) < amount) return 0;
+                        PreparedStatement u = c.prepareStatement("update wallet set coins = ? where owner = ?");
+                        u.setInt(1, rows.getInt(1) - amount);
+                        u.setInt(2, owner);
+                        return u.executeUpdate();
+                    }});
+                }}
+            }}"#
+        );
+        says(&told(&text), &["spend(owner int, amount int)"]);
+        let program = read(&text);
+        assert_eq!(program.transactions.len(), 1, "{head}: {program}");
+        assert_eq!(
+            program.transactions[0].statements().len(),
+            2,
+            "{head}: {program}"
+        );
+        let options = Options {
+            levels: vec![StoreLevel::ReadCommitted],
+            ..Options::default()
+        };
+        let kinds: Vec<Kind> = analyse(&program, &options)
+            .anomalies
+            .iter()
+            .map(|one| one.kind)
+            .collect();
+        assert!(kinds.contains(&Kind::LostUpdate), "{head}: {kinds:?}");
+    }
+}
+
+/// The body of `do … while` stands before the test of its loop: its statements were in no cycle.
+#[test]
+fn regression_statements_in_a_do_loop_are_searched() {
+    let program = read(
+        r#"class Dao {
+            public void spend(Connection c, int owner, int amount, int times) throws SQLException {
+                int i = 0;
+                do {
+                    PreparedStatement s = c.prepareStatement("select coins from wallet where owner = ?");
+                    s.setInt(1, owner);
+                    ResultSet rows = s.executeQuery();
+                    rows.next();
+                    PreparedStatement u = c.prepareStatement("update wallet set coins = ? where owner = ?");
+                    u.setInt(1, rows.getInt(1) - amount);
+                    u.setInt(2, owner);
+                    u.executeUpdate();
+                    i++;
+                } while (i < times);
+            }
+        }"#,
+    );
+    assert_eq!(program.transactions[0].statements().len(), 2, "{program}");
+    let options = Options {
+        levels: vec![StoreLevel::ReadCommitted],
+        ..Options::default()
+    };
+    let found = analyse(&program, &options).anomalies;
+    let lost = found.iter().any(|one| one.kind == Kind::LostUpdate);
+    assert!(lost, "{found:?}");
+}

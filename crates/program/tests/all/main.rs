@@ -2,10 +2,12 @@
 #![allow(missing_docs)]
 
 mod bank;
+mod computed_keys;
 mod consequences;
 mod engine_keys;
 mod engines;
 mod installed;
+mod internal;
 mod invariants;
 mod java;
 mod java_classes;
@@ -36,5 +38,6 @@ mod sources;
 mod sqlfile;
 mod statements;
 mod store;
+mod views;
 mod witness;
 mod z3;

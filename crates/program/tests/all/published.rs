@@ -56,6 +56,25 @@ fn every_row_of_two_transactions_is_decided() {
     }
 }
 
+#[test]
+fn every_row_has_its_internal_anomalies() {
+    let rows = [
+        ("seats-ported", 144),
+        ("tatp", 0),
+        ("tpcc-ported", 83),
+        ("smallbank-ported", 209),
+        ("voter-ported", 0),
+        ("voter", 3),
+        ("twitter-ported", 2),
+        ("wikipedia-ported", 48),
+    ];
+    for (name, expected) in rows {
+        let analysis = analyse(&read(name), &options());
+        assert_eq!(analysis.anomalies.len(), expected, "{name}");
+        assert!(analysis.anomalies.iter().all(|one| one.internal), "{name}");
+    }
+}
+
 /// The invariants that an anomaly's scenario breaks.
 fn broken(program: &Program, anomaly: &Anomaly) -> Vec<String> {
     let Some(scenario) = anomaly.scenario() else {

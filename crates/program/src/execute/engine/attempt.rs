@@ -43,6 +43,11 @@ impl Simulation<'_> {
                 Ok(rows) => rows,
                 Err(attempt) => return attempt,
             };
+            let stale = |row: &RowId| self.is_stale(*row, &pending.view);
+            if computes_keys(bound) && inserted.iter().any(stale) {
+                // What it selects is not selected again: the key is that of a row that is there by now.
+                return Attempt::Fails(Abort::Statement, DUPLICATE.to_string());
+            }
             let mut view = pending.view.clone();
             let now = self.current(who);
             for row in inserted.iter().chain(&pending.fresh) {
@@ -295,6 +300,14 @@ fn leaves_rows(bound: &Bound) -> bool {
     let ignores = |insert: &Insert| insert.on_conflict == OnConflict::Ignore;
     let mut parts = bound.parts.iter();
     parts.any(|part| matches!(&part.action, Action::Insert(insert) if ignores(insert)))
+}
+
+/// Whether it inserts rows that it selects, and fails where they are there.
+fn computes_keys(bound: &Bound) -> bool {
+    bound.parts.iter().any(|part| match &part.action {
+        Action::Insert(insert) => insert.from_select && insert.on_conflict == OnConflict::Fail,
+        _ => false,
+    })
 }
 
 fn is_upsert(bound: &Bound) -> bool {

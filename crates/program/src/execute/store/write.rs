@@ -66,23 +66,27 @@ pub(super) fn write(
             Action::Update { sets } => update(work, bound, part, Some(sets), &mut done)?,
             Action::Delete => update(work, bound, part, None, &mut done)?,
             Action::Insert(insert) => {
-                let ways = match insert.from_select {
-                    true => work.join(&sources(work), &work.nowhere())?,
-                    false => vec![work.nowhere()],
-                };
-                // An aggregate makes one row of all.
-                let aggregate = insert.values.iter().any(|set| has_aggregate(&set.value));
-                let groups: Vec<Vec<Standing>> = match insert.from_select && aggregate {
-                    true => vec![ways],
-                    false => ways.into_iter().map(|way| vec![way]).collect(),
-                };
-                for ways in groups {
+                for ways in new_rows(work, insert)? {
                     insert_row(work, bound, part, insert, &ways, numbers, &mut done)?;
                 }
             }
         }
     }
     Ok(done)
+}
+
+/// For each row that is inserted, the rows it is made of.
+fn new_rows(work: &Work<'_, '_>, insert: &Insert) -> Found<Vec<Vec<Standing>>> {
+    let ways = match insert.from_select {
+        true => work.join(&sources(work), &work.nowhere())?,
+        false => vec![work.nowhere()],
+    };
+    // An aggregate makes one row of all.
+    let aggregate = insert.values.iter().any(|set| has_aggregate(&set.value));
+    Ok(match insert.from_select && aggregate {
+        true => vec![ways],
+        false => ways.into_iter().map(|way| vec![way]).collect(),
+    })
 }
 
 fn update(
@@ -269,18 +273,10 @@ pub(super) fn inserted_keys(work: &Work<'_, '_>) -> Found<Vec<InsertedKey>> {
         let Reach::Key(bindings) = part.reach(work.store.schema) else {
             continue;
         };
-        let ways = match insert.from_select {
-            true => work.join(&sources(work), &work.nowhere())?,
-            false => vec![work.nowhere()],
-        };
-        for way in ways {
-            let here = Here {
-                work,
-                standing: &way,
-            };
+        for ways in new_rows(work, insert)? {
             let mut key = Vec::new();
             for binding in &bindings {
-                key.push(evaluate(&here, binding.value, Type::Other)?);
+                key.push(over(work, binding.value, &ways)?);
             }
             let table = work.store.schema.table(part.table);
             found.extend(name_of(table, &key).map(|name| (part.table, name, key)));
