@@ -57,19 +57,11 @@ impl<'a> Translator<'a> {
         if !is_name && let Some(class) = self.index.class(object.text()) {
             return self.class_call(node, class, used);
         }
-        if let Some(val) = self.put_together(node).or_else(|| self.optional_call(node)) {
+        let known = self.put_together(node).or_else(|| self.optional_call(node));
+        if let Some(val) = known.or_else(|| self.kept_call(node, object)) {
             return val;
         }
         let count = node.child("arguments").map_or(0, |all| all.children.len());
-        if let ("get", Some(place)) = (name, self.nth(node, 0))
-            && let Some(val) = self.kept_place(object, place)
-        {
-            return val;
-        }
-        if let Some((class, method)) = self.statement_getter(object, name, count) {
-            let arguments = self.arguments(node);
-            return self.follow(node, class, method, arguments);
-        }
         let meant = match self.is_jdbc(object) {
             true => Meant::Nothing,
             false => self.meant(object, name, count),
@@ -78,12 +70,11 @@ impl<'a> Translator<'a> {
             return self.hand_over(node);
         }
         // Whatever gives connections, these are the calls of one.
-        match name {
-            "getConnection" => return Val::Connection,
-            "prepareStatement" | "prepareCall" | "createStatement" => {
-                return self.connection_call(node, name);
-            }
-            _ => {}
+        if name == "getConnection" {
+            return Val::Connection;
+        }
+        if matches!(name, "prepareStatement" | "prepareCall" | "createStatement") {
+            return self.connection_call(node, name);
         }
         let receiver = self.value(object);
         match (&receiver, meant) {

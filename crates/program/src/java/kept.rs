@@ -152,8 +152,22 @@ impl<'a> Translator<'a> {
         self.kept(class, name, Some(&at))
     }
 
+    /// A call that hands out a kept statement: of a map, or of a method of another class.
+    pub fn kept_call(&mut self, node: &'a Node, object: &'a Node) -> Option<Val> {
+        let name = node.name();
+        if let ("get", Some(place)) = (name, self.nth(node, 0))
+            && let Some(val) = self.kept_place(object, place)
+        {
+            return Some(val);
+        }
+        let count = node.child("arguments").map_or(0, |all| all.children.len());
+        let (class, method) = self.statement_getter(object, name, count)?;
+        let arguments = self.arguments(node);
+        Some(self.follow(node, class, method, arguments))
+    }
+
     /// The method of another object that hands out statements.
-    pub fn statement_getter(
+    fn statement_getter(
         &self,
         object: &'a Node,
         name: &str,
