@@ -84,7 +84,7 @@ pub(super) fn meetings(program: &Program) -> FxHashSet<(Node, Node)> {
     found
 }
 
-/// Pairs of statements that lock the same row if they meet in it, one of them by a select.
+/// Pairs of statements that lock the same row if they meet in it, whichever columns they are about.
 pub(super) fn lockings(program: &Program) -> FxHashSet<(Node, Node)> {
     let all = nodes(program);
     let mut found = FxHashSet::default();
@@ -95,12 +95,9 @@ pub(super) fn lockings(program: &Program) -> FxHashSet<(Node, Node)> {
                 .iter()
                 .flat_map(|a| second.parts.iter().map(move |b| (a, b)));
             let meet = |(a, b): (&Part, &Part)| {
-                let selects = [a, b]
-                    .iter()
-                    .any(|part| matches!(part.action, Action::Select(_)));
                 let shared = lock_of(a) == Lock::Share && lock_of(b) == Lock::Share;
                 let locked = lock_of(a) != Lock::None && lock_of(b) != Lock::None;
-                a.table == b.table && selects && locked && !shared
+                a.table == b.table && locked && !shared
             };
             if pairs.any(meet) {
                 found.insert((*one, *other));

@@ -302,7 +302,7 @@ impl<'a> Clock<'a> {
             // A lock alone is gone with its transaction; a write is a newer version.
             let written = self.layout.is_write(first);
             let stale = snapshot && written && committed > self.spots[second.instance].begin;
-            if locked || stale {
+            if (locked || stale) && !apart.contains(&(first, second)) {
                 apart.push((first, second));
             }
         }
