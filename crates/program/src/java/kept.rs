@@ -62,7 +62,9 @@ impl<'a> Translator<'a> {
             .iter()
             .filter_map(|one| self.put_at(class, one, name, at));
         let mut found: Vec<(&'a Node, String)> = Vec::new();
-        for made in initial.into_iter().chain(put) {
+        // What closes a statement may forget it.
+        let made = initial.into_iter().chain(put);
+        for made in made.filter(|made| made.kind != "null_literal") {
             let text = self.prepared_text(class, made)?;
             if !found.iter().any(|(_, known)| *known == text) {
                 found.push((made, text));

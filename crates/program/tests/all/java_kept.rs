@@ -31,6 +31,7 @@ public class Keeper {
     public PreparedStatement named(String name) { return named.get(name); }
     public void commit() throws SQLException { conn.commit(); }
     public void rollback() throws SQLException { conn.rollback(); }
+    void close() throws SQLException { look.close(); look = null; all[0] = null; }
 }"#;
 
 fn read(sources: &[&str]) -> Program {
