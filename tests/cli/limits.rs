@@ -1,6 +1,6 @@
 //! `--timeout` and `--memory`: exit code 3 and a report, also where no engine asks.
 
-use super::{Folder, Run, command, corpus, isolde};
+use super::{Folder, Run, command, corpus, isolde, started};
 use std::io::Write;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -50,13 +50,7 @@ fn a_pipe_that_never_ends_gives_unknown() {
         if json {
             args.push("--json");
         }
-        let mut child = command(&args)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("the binary starts");
-        let mut pipe = child.stdin.take().expect("a pipe");
+        let (child, mut pipe) = started(&args);
         pipe.write_all(b"w(1,1,0,0)\n").expect("the binary reads");
         let run = Run::of(child.wait_with_output().expect("the binary ends")).exits(3);
         drop(pipe);
@@ -90,13 +84,7 @@ fn interrupt(child: &std::process::Child) {
 /// An interruption while a pipe is read: nothing is known yet, but there is a report.
 #[test]
 fn an_interruption_gives_unknown() {
-    let mut child = command(&["check", "-", "-l", "serializable"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("the binary starts");
-    let mut pipe = child.stdin.take().expect("a pipe");
+    let (child, mut pipe) = started(&["check", "-", "-l", "serializable"]);
     pipe.write_all(b"w(1,1,0,0)\n").expect("the binary reads");
     // The binary must have come to listen before it is interrupted.
     std::thread::sleep(Duration::from_millis(700));
@@ -160,13 +148,7 @@ fn an_interruption_of_a_search_names_the_stage() {
 
 /// Writes a text again and again until nobody reads on; returns how much was taken, and what came of it.
 fn fed_for_ever(args: &[&str], text: &[u8]) -> (usize, Run) {
-    let mut child = command(args)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("the binary starts");
-    let mut pipe = child.stdin.take().expect("a pipe");
+    let (child, mut pipe) = started(args);
     let block = text.repeat((1 << 16) / text.len() + 1);
     let mut taken = 0;
     // An end, should the binary never stop reading.

@@ -20,7 +20,7 @@ mod verdicts;
 
 use std::io::Write;
 use std::path::PathBuf;
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, ChildStdin, Command, Output, Stdio};
 
 /// What a run left behind.
 struct Run {
@@ -78,14 +78,20 @@ fn isolde(args: &[&str]) -> Run {
     Run::of(command(args).output().expect("the binary starts"))
 }
 
-fn isolde_reading(args: &[&str], input: &[u8]) -> Run {
+/// The program running, and the pipe to its standard input.
+fn started(args: &[&str]) -> (Child, ChildStdin) {
     let mut child = command(args)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
         .expect("the binary starts");
-    let mut stdin = child.stdin.take().expect("a pipe");
+    let stdin = child.stdin.take().expect("a pipe");
+    (child, stdin)
+}
+
+fn isolde_reading(args: &[&str], input: &[u8]) -> Run {
+    let (child, mut stdin) = started(args);
     // A binary that refuses its arguments ends without reading.
     if let Err(error) = stdin.write_all(input) {
         assert_eq!(error.kind(), std::io::ErrorKind::BrokenPipe);
