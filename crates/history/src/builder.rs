@@ -191,6 +191,8 @@ impl Builder {
             }
             txns = by_session(&txns, &txns, &starts);
         }
+        let mut values = self.values;
+        values.forget_table();
         History {
             session_labels: self.session_labels,
             session_starts: starts,
@@ -198,7 +200,7 @@ impl Builder {
             intervals: timed.then_some(intervals),
             ops: self.ops,
             keys: self.keys,
-            values: self.values,
+            values,
             lists: self.lists,
             recorded: self.recorded,
         }

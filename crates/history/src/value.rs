@@ -47,12 +47,10 @@ impl ValueCode {
 /// most, since histories with millions of random 64-bit values are common; anything else more.
 #[derive(Clone, Default, Debug)]
 pub struct ValueTable {
-    /// By code less [`ValueCode::SMALL_LIMIT`]: the integer, or a place in `others`.
+    /// By code less [`ValueCode::SMALL_LIMIT`]: the integer, or, reserved, a place in `others`.
     slots: WideInts,
     /// The values that are no integer below 2⁶⁴.
     others: Vec<Value>,
-    /// The slot of each of `others`, ascending.
-    other_slots: Vec<u32>,
     other_codes: HashMap<Value, u32>,
 }
 
@@ -75,7 +73,6 @@ impl ValueTable {
         }
         let slot = self.slots.reserve_slot(self.others.len() as u64);
         self.others.push(value.clone());
-        self.other_slots.push(slot);
         self.other_codes.insert(value.clone(), slot);
         ValueCode(ValueCode::SMALL_LIMIT + slot)
     }
@@ -96,6 +93,24 @@ impl ValueTable {
             return ValueCode(number as u32);
         }
         self.code_of_wide(number)
+    }
+
+    /// Replaces each integer, all of 2³¹ or more, by its code.
+    pub(crate) fn codes_of_wide(&mut self, numbers: &mut [u64]) {
+        self.slots.enter_all(numbers);
+        for number in numbers {
+            *number += u64::from(ValueCode::SMALL_LIMIT);
+        }
+    }
+
+    /// Makes room for so many more integers of 2³¹ or more.
+    pub(crate) fn expect_wide(&mut self, more: usize) {
+        self.slots.expect(more);
+    }
+
+    /// Gives back what only entering values takes.
+    pub(crate) fn forget_table(&mut self) {
+        self.slots.forget_table();
     }
 
     fn code_of_wide(&mut self, number: u64) -> ValueCode {
@@ -123,7 +138,7 @@ impl ValueTable {
             return Value::Int(code.0.into());
         }
         let slot = code.0 - ValueCode::SMALL_LIMIT;
-        match self.other_slots.binary_search(&slot) {
+        match self.slots.reserved().binary_search(&slot) {
             Ok(index) => self.others[index].clone(),
             Err(_) => Value::Int(self.slots.number(slot).into()),
         }

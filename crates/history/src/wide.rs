@@ -1,18 +1,35 @@
 //! A set of 64-bit integers, each with a dense number in order of entry: the integers in one
-//! column, and an open-addressing table of their numbers, at most half full.
+//! column, and an open-addressing table of their numbers, at most half full, which can be given back
+//! when nothing more is entered.
 
 use crate::ValueCode;
 
-const EMPTY: u32 = u32::MAX;
+/// A place of the table: a slot, and half of what the integer is spread to, which tells most integers
+/// apart without a look at the column.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Place {
+    half: u32,
+    slot: u32,
+}
+
+const EMPTY: Place = Place {
+    half: 0,
+    slot: u32::MAX,
+};
+
+/// So many integers are looked up together: their places are then loaded at the same time, and not one
+/// after another.
+const TOGETHER: usize = 32;
 
 /// Integers by dense number, and back.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct WideInts {
     numbers: Vec<u64>,
-    /// A power of two places, each a slot or [`EMPTY`].
-    table: Vec<u32>,
-    /// How many of the slots are in the table.
-    entered: usize,
+    /// A power of two places, or none: before the first integer is entered, and after
+    /// [`WideInts::forget_table`].
+    table: Vec<Place>,
+    /// The slots that are not in the table, ascending.
+    reserved: Vec<u32>,
 }
 
 impl WideInts {
@@ -32,43 +49,91 @@ impl WideInts {
         &self.numbers
     }
 
+    /// The slots that were reserved, ascending.
+    pub fn reserved(&self) -> &[u32] {
+        &self.reserved
+    }
+
     /// The slot of `number`, a new one if it is new.
     #[inline]
     pub fn enter(&mut self, number: u64) -> u32 {
-        if self.entered * 2 >= self.table.len() {
-            self.grow();
+        let entered = self.numbers.len() - self.reserved.len();
+        if entered * 2 >= self.table.len() {
+            self.make_table(2 * entered);
         }
-        let mask = self.table.len() - 1;
-        let mut place = spread(number) & mask;
-        loop {
-            let slot = self.table[place];
-            if slot == EMPTY {
-                let slot = self.reserve_slot(number);
-                self.table[place] = slot;
-                self.entered += 1;
-                return slot;
+        let place = self.place(number);
+        match self.table[place] {
+            EMPTY => {
+                let slot = self.add(number);
+                let (_, half) = spread(number);
+                self.table[place] = Place { half, slot };
+                slot
             }
-            if self.numbers[slot as usize] == number {
-                return slot;
-            }
-            place = (place + 1) & mask;
+            known => known.slot,
         }
     }
 
-    /// The slot of `number`, if it was entered.
+    /// Replaces each integer by its slot, a new one if it is new.
+    pub fn enter_all(&mut self, numbers: &mut [u64]) {
+        for numbers in numbers.chunks_mut(TOGETHER) {
+            let mut places = [EMPTY; TOGETHER];
+            let mut found = [0u64; TOGETHER];
+            if let Some(mask) = self.table.len().checked_sub(1) {
+                for (place, &number) in places.iter_mut().zip(&*numbers) {
+                    *place = self.table[spread(number).0 & mask];
+                }
+                for (found, place) in found.iter_mut().zip(&places) {
+                    *found = self.numbers.get(place.slot as usize).copied().unwrap_or(0);
+                }
+            }
+            for ((number, place), found) in numbers.iter_mut().zip(places).zip(found) {
+                let is_known = (place != EMPTY) & (found == *number);
+                *number = match is_known {
+                    true => place.slot.into(),
+                    false => self.enter(*number).into(),
+                };
+            }
+        }
+    }
+
+    /// Makes room for so many more integers.
+    pub fn expect(&mut self, more: usize) {
+        let entered = self.numbers.len() - self.reserved.len();
+        if (entered + more) * 2 > self.table.len() {
+            self.make_table(entered + more);
+        }
+        self.numbers.reserve_exact(more);
+    }
+
+    /// The slot of `number`, if it was entered. Linear once the table is forgotten.
     pub fn find(&self, number: u64) -> Option<u32> {
         if self.table.is_empty() {
-            return None;
+            let mut entered = self.entered();
+            return entered
+                .find(|&(_, other)| other == number)
+                .map(|(slot, _)| slot);
         }
+        match self.table[self.place(number)] {
+            EMPTY => None,
+            known => Some(known.slot),
+        }
+    }
+
+    /// Where `number` is in the table, or would be.
+    #[inline]
+    fn place(&self, number: u64) -> usize {
         let mask = self.table.len() - 1;
-        let mut place = spread(number) & mask;
+        let (start, half) = spread(number);
+        let mut place = start & mask;
         loop {
-            let slot = self.table[place];
-            if slot == EMPTY {
-                return None;
-            }
-            if self.numbers[slot as usize] == number {
-                return Some(slot);
+            let known = self.table[place];
+            let is_it = known.half == half
+                && self
+                    .numbers
+                    .get(known.slot as usize)
+                    .is_some_and(|&other| other == number);
+            if known == EMPTY || is_it {
+                return place;
             }
             place = (place + 1) & mask;
         }
@@ -79,37 +144,59 @@ impl WideInts {
     /// # Panics
     /// Beyond 2³¹−2 slots; a history has fewer operations.
     pub fn reserve_slot(&mut self, payload: u64) -> u32 {
+        let slot = self.add(payload);
+        self.reserved.push(slot);
+        slot
+    }
+
+    /// Gives back the memory of the table, which is made again by the next integer that is entered.
+    pub fn forget_table(&mut self) {
+        self.table = Vec::new();
+        self.numbers.shrink_to_fit();
+    }
+
+    fn add(&mut self, number: u64) -> u32 {
         let slot = self.numbers.len();
         assert!(
             slot < (ValueCode::SMALL_LIMIT - 2) as usize,
             "too many different values"
         );
-        self.numbers.push(payload);
+        self.numbers.push(number);
         slot as u32
     }
 
-    fn grow(&mut self) {
-        let size = (self.table.len() * 2).max(64);
-        let old = std::mem::replace(&mut self.table, vec![EMPTY; size]);
+    /// The slots that are, or were, in the table, with their integers.
+    fn entered(&self) -> impl Iterator<Item = (u32, u64)> {
+        let mut reserved = self.reserved.iter().copied().peekable();
+        let all = (0..).zip(self.numbers.iter().copied());
+        all.filter(move |&(slot, _)| reserved.next_if_eq(&slot).is_none())
+    }
+
+    /// Makes the table anew, for so many integers.
+    fn make_table(&mut self, count: usize) {
+        let size = (2 * count).next_power_of_two().max(64);
+        self.table = Vec::new();
+        let mut table = vec![EMPTY; size];
         let mask = size - 1;
-        for slot in old {
-            if slot == EMPTY {
-                continue;
-            }
-            let mut place = spread(self.numbers[slot as usize]) & mask;
-            while self.table[place] != EMPTY {
+        for (slot, number) in self.entered() {
+            let (start, half) = spread(number);
+            let mut place = start & mask;
+            while table[place] != EMPTY {
                 place = (place + 1) & mask;
             }
-            self.table[place] = slot;
+            table[place] = Place { half, slot };
         }
+        self.table = table;
     }
 }
 
-/// Multiplies by 2⁶⁴ over the golden ratio and folds the high half, which every bit reaches.
+/// Multiplies by 2⁶⁴ over the golden ratio and folds the high half, which every bit reaches; that half
+/// comes second.
 #[inline]
-fn spread(number: u64) -> usize {
+fn spread(number: u64) -> (usize, u32) {
     let product = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    (product ^ (product >> 32)) as usize
+    let half = (product >> 32) as u32;
+    ((product ^ u64::from(half)) as usize, half)
 }
 
 #[cfg(test)]
@@ -128,5 +215,42 @@ mod tests {
         assert_eq!(ints.len(), 10_000);
         assert_eq!(ints.find(7u64.wrapping_mul(0x0123_4567_89ab_cdef)), Some(7));
         assert_eq!(ints.find(1), None);
+    }
+
+    #[test]
+    fn integers_entered_together_have_the_slots_of_those_entered_one_by_one() {
+        for len in [0, 1, 31, 32, 33, 1000] {
+            let numbers: Vec<u64> = (0..len).map(|i| (i * i) % 97 * 0x0123_4567_89ab).collect();
+            let (mut one_by_one, mut all) = (WideInts::default(), WideInts::default());
+            let slots: Vec<u64> = numbers
+                .iter()
+                .map(|&n| one_by_one.enter(n).into())
+                .collect();
+            let mut together = numbers.clone();
+            all.enter_all(&mut together);
+            assert_eq!(together, slots, "{len}");
+            assert_eq!(all.numbers(), one_by_one.numbers());
+        }
+    }
+
+    #[test]
+    fn a_forgotten_table_is_made_again_without_the_reserved_slots() {
+        let mut ints = WideInts::default();
+        for number in 0..100 {
+            ints.enter(number * 7);
+            if number % 10 == 0 {
+                ints.reserve_slot(number * 7 + 1);
+            }
+        }
+        let before = ints.clone();
+        ints.forget_table();
+        for number in 0..800 {
+            assert_eq!(ints.find(number), before.find(number), "{number}");
+        }
+        assert_eq!(ints.enter(1), 110);
+        for number in (0..700).step_by(7) {
+            assert_eq!(Some(ints.enter(number)), before.find(number), "{number}");
+        }
+        assert_eq!(ints.len(), 111);
     }
 }

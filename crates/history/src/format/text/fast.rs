@@ -150,15 +150,45 @@ fn value_of(digits: u64) -> u64 {
     high.wrapping_add(low) >> 32
 }
 
-fn long_number(line: &[u8; LOOKAHEAD], mut at: usize) -> Option<(u64, usize)> {
-    let mut number = 0u64;
+/// A number of at least eight digits. Up to fifteen need no look at what fits 64 bits.
+#[inline]
+fn long_number(line: &[u8; LOOKAHEAD], at: usize) -> Option<(u64, usize)> {
+    let (first, _) = digits_of(line, at)?;
+    let first = value_of(first);
+    let at = at + 8;
+    let (digits, count) = digits_of(line, at)?;
+    match count {
+        0 => Some((first, at)),
+        8 => longest_number(line, first * POWERS[8] + value_of(digits), at + 8),
+        _ => {
+            let low = value_of(digits << (64 - 8 * count));
+            Some((first * POWERS[count] + low, at + count))
+        }
+    }
+}
+
+/// Powers of ten.
+const POWERS: [u64; 9] = [
+    1,
+    10,
+    100,
+    1000,
+    10_000,
+    100_000,
+    1_000_000,
+    10_000_000,
+    100_000_000,
+];
+
+/// A number whose first sixteen digits are known.
+fn longest_number(line: &[u8; LOOKAHEAD], mut number: u64, mut at: usize) -> Option<(u64, usize)> {
     loop {
         let (digits, count) = digits_of(line, at)?;
         if count == 0 {
             return Some((number, at));
         }
         let low = value_of(digits << (64 - 8 * count));
-        number = number.checked_mul(10u64.pow(count as u32))?;
+        number = number.checked_mul(POWERS[count])?;
         number = number.checked_add(low)?;
         at += count;
         if count < 8 {

@@ -27,8 +27,10 @@ use std::ops::Range;
 /// Bytes that each thread reads before the columns of all are joined; what is read is given back
 /// to the system as often.
 const WINDOW: usize = 1 << 20;
+/// No more large values are expected by the beginning of a file: the rest may be different.
+const EXPECTED_MAX: usize = 1 << 21;
 /// A smaller input is read by one thread.
-const THREADS_FROM: usize = 4 << 20;
+const THREADS_FROM: usize = 16 << 20;
 
 /// Reads a history.
 pub(super) fn read(text: &[u8], options: &ReadOptions) -> Result<Loaded, FormatError> {
@@ -118,11 +120,26 @@ impl Reader {
             (options.release)(at..end);
             (options.progress)(end as u64);
             if at == range.start {
-                self.rows.expect(end - at, range.end - end);
+                self.expect(end - at, range.end - end);
             }
             at = end;
         }
         Ok(())
+    }
+
+    /// Makes room for what the `rest` of a file holds, if it is like the `read` bytes so far.
+    fn expect(&mut self, read: usize, rest: usize) {
+        self.rows.expect(read, rest);
+        if self.values.interned_count() == 0 {
+            return;
+        }
+        // Nearly every value is written somewhere, and most are written once.
+        let is_wide = |value: &ValueCode| value.0 >= ValueCode::SMALL_LIMIT;
+        let columns = self.main.ops.kinds.iter().zip(&self.main.ops.values);
+        let written = columns.filter(|(kind, value)| kind.is_write() && is_wide(value));
+        let total = written.count() as u128 * (read + rest) as u128 / read.max(1) as u128;
+        let more = (total as usize).saturating_sub(self.values.interned_count());
+        self.values.expect_wide(more.min(EXPECTED_MAX));
     }
 
     fn read_window(
@@ -196,24 +213,29 @@ impl Reader {
             self.rows.add(run.owner, (end - run.start) as u32);
         }
         main.runs.clear();
+        self.wide_keys.enter_all(&mut main.wide_keys);
         let mut wide = main.wide_keys.drain(..);
-        if wide.len() > 0 {
-            for key in &mut main.ops.keys[start..] {
-                if key.0 == ValueCode::SMALL_LIMIT
-                    && let Some(number) = wide.next()
-                {
-                    key.0 = ValueCode::SMALL_LIMIT + self.wide_keys.enter(number);
-                }
+        for key in &mut main.ops.keys[start..] {
+            if wide.len() == 0 {
+                break;
+            }
+            if key.0 == ValueCode::SMALL_LIMIT
+                && let Some(slot) = wide.next()
+            {
+                key.0 += slot as u32;
             }
         }
+        drop(wide);
+        self.values.codes_of_wide(&mut main.wide_values);
         let mut wide = main.wide_values.drain(..);
-        if wide.len() > 0 {
-            for value in &mut main.ops.values[start..] {
-                if value.0 == ValueCode::SMALL_LIMIT
-                    && let Some(number) = wide.next()
-                {
-                    *value = self.values.code_of_unsigned(number);
-                }
+        for value in &mut main.ops.values[start..] {
+            if wide.len() == 0 {
+                break;
+            }
+            if value.0 == ValueCode::SMALL_LIMIT
+                && let Some(code) = wide.next()
+            {
+                value.0 = code as u32;
             }
         }
     }
