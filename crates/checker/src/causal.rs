@@ -5,13 +5,15 @@
 //! ancestors of each transaction among the last few thousand (`ancestors`). For the readers with an
 //! older version in question clocks tell: all rows where they fit, else a walk that keeps few. With
 //! few such readers the reader's ancestors are searched back to the oldest version in question; with
-//! so many sessions that clocks are impossible, those of all readers of a session together (`reach`).
+//! so many sessions that clocks are impossible, those of all readers of a session together (`reach`),
+//! or those of all readers at once as bits (`blocks`), whichever is less.
 //!
 //! Cost: linear, with up to 128 words for each read (near); O(sessions) for each read (clocks); a
 //! search is as long as the order between the oldest version in question and the reader.
 
 use crate::Budget;
 use crate::ancestors::{Ancestors, WIDTH_MAX};
+use crate::blocks;
 use crate::budget::Limit;
 use crate::clocks::{self, AllRows, Count, RowsOf};
 use crate::observe::Observed;
@@ -32,6 +34,9 @@ pub struct Causality<'a> {
 const ROW_ENTRIES_A_SEARCH: usize = 8192;
 const FEW_SEARCHES: usize = 2;
 const ANCESTORS_MAX: usize = 4096;
+
+/// A step of a search, which looks up what lies far apart, is worth so many words of bits.
+const WORDS_A_STEP: u64 = 16;
 
 /// With so few sessions, or where all clock rows take so few bytes, clocks cost less than anything
 /// else.
@@ -129,6 +134,10 @@ impl<'a> Causality<'a> {
         search: &mut Search<'_, '_>,
     ) -> Result<(), Limit> {
         if !clocks::affordable(self.observed) {
+            let steps = reach::steps(self.observed, far);
+            if steps.saturating_mul(WORDS_A_STEP) > blocks::words(far) {
+                return blocks::by_blocks(order, far, budget, search);
+            }
             // Searches are long. What the own session has read is quickly known, and where it
             // contradicts the order, the rest can wait for a better one.
             let stale: Vec<StaleRead> = far.iter().flat_map(|asked| asked.stale).copied().collect();

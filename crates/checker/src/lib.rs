@@ -6,6 +6,7 @@
 
 mod ancestors;
 mod bank;
+mod blocks;
 mod budget;
 mod cases;
 mod causal;

@@ -78,6 +78,21 @@ pub fn by_sessions(
     Ok(())
 }
 
+/// How many transactions the searches come upon at most.
+pub fn steps(observed: &Observed<'_>, asked: &[Asked<'_>]) -> u64 {
+    let mut asked = asked.to_vec();
+    asked.sort_unstable_by_key(Asked::reader);
+    let mut rest = &asked[..];
+    let mut sum = 0;
+    for (floor, count) in groups(observed, &asked) {
+        let (mine, others) = rest.split_at(count);
+        rest = others;
+        let last = mine.iter().map(|asked| asked.at).max();
+        sum += last.map_or(0, |last| (last - floor) as u64);
+    }
+    sum
+}
+
 /// The readers that are taken together, as the oldest place in question and how many they are; they
 /// are sorted by session.
 fn groups(observed: &Observed<'_>, asked: &[Asked<'_>]) -> Vec<(usize, usize)> {

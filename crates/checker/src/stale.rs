@@ -17,6 +17,7 @@ use crate::sight;
 use crate::visible::Visible;
 use crate::writers::Writers;
 use history::TxnId;
+use std::ops::Range;
 
 /// The stale reads of one decision, round after round.
 pub struct StaleReads<'a> {
@@ -168,6 +169,17 @@ impl Search<'_, '_> {
         self.writers.between(key, after, before)
     }
 
+    /// Those of them that are at these places.
+    pub fn candidates_in<'c>(&'c self, read: &'c StaleRead, places: Range<u32>) -> &'c [u32] {
+        if read.between != StaleRead::SEVERAL {
+            let is_there = places.contains(&self.place[read.between as usize]);
+            return &std::slice::from_ref(&read.between)[..usize::from(is_there)];
+        }
+        let after = self.place_read(read).max(places.start.checked_sub(1));
+        let before = self.place[read.reader as usize].min(places.end);
+        self.writers.between(self.key(read), after, before)
+    }
+
     /// The last writer of a read's key in a session (given by its first transaction) before
     /// `limit`; the read has several versions in question.
     pub fn last_in_session(&self, read: &StaleRead, start: u32, limit: u32) -> Option<u32> {
@@ -227,6 +239,7 @@ impl Search<'_, '_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::blocks::by_blocks;
     use crate::causal::near_readers;
     use crate::observe::observe;
     use crate::order::schedule;
@@ -245,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn what_sessions_reach_and_near_ancestors_contradict_as_clocks_do() {
+    fn what_sessions_reach_blocks_and_near_ancestors_contradict_as_clocks_do() {
         let budget = Budget::default();
         let mut contradicted = 0;
         for seed in 0..300 {
@@ -283,6 +296,10 @@ mod tests {
             assert!(found.is_ok(), "seed {seed}");
             let by_clocks = by_clocks.map(|found| reads(&found)).unwrap_or_default();
             contradicted += by_clocks.len();
+            assert_eq!(reads(&search.found), by_clocks, "seed {seed}");
+            search.found = Contradictions::default();
+            let found = by_blocks(order, &asked, &budget, &mut search);
+            assert!(found.is_ok(), "seed {seed}");
             assert_eq!(reads(&search.found), by_clocks, "seed {seed}");
             search.found = Contradictions::default();
             let found = near_readers(&observed, order, &asked, &budget, &mut search);

@@ -56,8 +56,8 @@ impl DenseTable {
 
 impl Table for DenseTable {
     #[inline]
-    fn enter(&mut self, key: u32, value: u32) -> &mut u32 {
-        &mut self.tags[self.starts[key as usize] as usize + value as usize]
+    fn enter(&mut self, key: u32, value: u32) -> Option<&mut u32> {
+        Some(&mut self.tags[self.starts[key as usize] as usize + value as usize])
     }
 
     #[inline]

@@ -13,6 +13,7 @@
 
 use super::dense_table::DenseTable;
 use super::table_join::{self, HashTable};
+use super::value_table::ValueTable;
 use super::{Link, Observed};
 use history::{LargeTable, Status, TxnId, ValueCode};
 use std::ops::Range;
@@ -55,17 +56,36 @@ struct Buckets {
 /// Links every external read it can and returns the rest.
 pub(super) fn join(observed: &mut Observed<'_>, initial: Option<ValueCode>) -> Unsettled {
     let mut unsettled = Unsettled { reads: Vec::new() };
-    if let Some(table) = DenseTable::new(observed) {
-        table_join::join(observed, initial, table);
-    } else if observed.history.op_count() <= table_join::OPS_MAX {
-        let table = HashTable::new(observed);
-        table_join::join(observed, initial, table);
-    } else {
-        join_buckets(observed, initial, &mut unsettled);
+    if !join_by_index(observed, initial) {
+        join_by_hash(observed, initial, &mut unsettled);
     }
     super::lists::leave_only_empty_initial(observed);
     add_readers(observed, &mut unsettled);
     unsettled
+}
+
+/// By direct index, if values allow it.
+fn join_by_index(observed: &mut Observed<'_>, initial: Option<ValueCode>) -> bool {
+    if let Some(table) = DenseTable::new(observed) {
+        return table_join::join(observed, initial, table);
+    }
+    match ValueTable::new(observed) {
+        Some(table) => table_join::join(observed, initial, table),
+        None => false,
+    }
+}
+
+fn join_by_hash(
+    observed: &mut Observed<'_>,
+    initial: Option<ValueCode>,
+    unsettled: &mut Unsettled,
+) {
+    if observed.history.op_count() <= table_join::OPS_MAX {
+        let table = HashTable::new(observed);
+        table_join::join(observed, initial, table);
+    } else {
+        join_buckets(observed, initial, unsettled);
+    }
 }
 
 /// By the hash of key and value, bucket by bucket.
@@ -283,8 +303,8 @@ mod tests {
     use history::{History, KeyOrder};
 
     /// Transactions that write values more than once, overwrite their own, read what is not there and
-    /// abort; what they do depends on the seed only.
-    fn careless_history(seed: u64) -> History {
+    /// abort; what they do depends on the seed only. With `own_values` no two keys share a value.
+    fn careless_history(seed: u64, own_values: bool) -> History {
         let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
         let mut below = |limit: u64| {
             state ^= state << 13;
@@ -299,11 +319,14 @@ mod tests {
             let status = if txn % 4 == 0 { status } else { "committed" };
             let mut op = || {
                 let kind = if below(2) == 0 { "r" } else { "w" };
-                let value = match below(20) {
-                    0 if kind == "r" => "null".to_string(),
-                    _ => below(24).to_string(),
+                let key = below(5);
+                let value = match (below(20), own_values) {
+                    (0, _) if kind == "r" => "null".to_string(),
+                    (1, true) => ((1 << 40) + 5 * below(9) + key).to_string(),
+                    (_, true) => (5 * below(12) + key).to_string(),
+                    (_, false) => below(24).to_string(),
                 };
-                format!("[\"{kind}\",{},{value}]", below(5))
+                format!("[\"{kind}\",{key},{value}]")
             };
             let ops = [op(), op(), op(), op()].join(",");
             lines.push_str(&format!(
@@ -315,9 +338,9 @@ mod tests {
 
     #[test]
     fn every_way_to_join_links_the_same() {
-        let (mut dense_count, mut linked) = (0, 0);
-        for seed in 0..200 {
-            let history = careless_history(seed);
+        let (mut dense_count, mut value_count, mut linked) = (0, 0, 0);
+        for seed in 0..400 {
+            let history = careless_history(seed, seed % 2 == 0);
             for initial in [None, Some(ValueCode(0))] {
                 let classified = || {
                     let mut observed = unjoined(&history, KeyOrder::Free);
@@ -326,24 +349,35 @@ mod tests {
                 };
                 let mut by_hash = classified();
                 let table = HashTable::new(&by_hash);
-                table_join::join(&mut by_hash, initial, table);
+                assert!(table_join::join(&mut by_hash, initial, table));
                 let mut by_bucket = classified();
                 let mut unsettled = Unsettled { reads: Vec::new() };
                 join_buckets(&mut by_bucket, initial, &mut unsettled);
                 assert_eq!(by_bucket.links, by_hash.links, "seed {seed}");
                 let mut by_index = classified();
                 if let Some(table) = DenseTable::new(&by_index) {
-                    table_join::join(&mut by_index, initial, table);
+                    assert!(table_join::join(&mut by_index, initial, table));
                     assert_eq!(by_index.links, by_hash.links, "seed {seed}");
                     dense_count += 1;
+                }
+                let mut by_value = classified();
+                if let Some(table) = ValueTable::new(&by_value) {
+                    let is_joined = table_join::join(&mut by_value, initial, table);
+                    let expected = if is_joined {
+                        by_hash.links.clone()
+                    } else {
+                        classified().links
+                    };
+                    assert_eq!(by_value.links, expected, "seed {seed}");
+                    value_count += usize::from(is_joined);
                 }
                 let is_linked = |link: &&u32| Link::is_txn(**link);
                 linked += by_hash.links.iter().filter(is_linked).count();
             }
         }
         assert!(
-            dense_count > 100 && linked > 1000,
-            "{dense_count}, {linked}"
+            dense_count > 100 && value_count > 100 && linked > 1000,
+            "{dense_count}, {value_count}, {linked}"
         );
     }
 }

@@ -23,6 +23,7 @@ mod nil;
 mod settle;
 mod table_join;
 mod taken;
+mod value_table;
 
 use crate::Budget;
 use crate::budget::Limit;

@@ -1,6 +1,6 @@
 //! Joins external reads to writes with one table of all writes: a table by hash for histories small
-//! enough that it stays in the caches, one by direct index (`dense_table`) where values allow it. See
-//! `join` for all others, and for what the links mean.
+//! enough that it stays in the caches, one by direct index (`dense_table`, `value_table`) where values
+//! allow it. See `join` for all others, and for what the links mean.
 //!
 //! Cost: linear, one access to the table for each read and write; by hash 24 bytes a write, freed
 //! again.
@@ -11,9 +11,10 @@ use history::{Status, ValueCode};
 
 /// What is known of the writes of each value to each key: the transaction, and [`SPECIAL`].
 pub(super) trait Table {
-    /// The tag of a value of a key, to be set; [`EMPTY`] if it was not written before.
-    fn enter(&mut self, key: u32, value: u32) -> &mut u32;
-    /// The same, to be read.
+    /// The tag of a value of a key, to be set; [`EMPTY`] if it was not written before. None if the
+    /// table has no place for it.
+    fn enter(&mut self, key: u32, value: u32) -> Option<&mut u32>;
+    /// The tag, to be read.
     fn find(&self, key: u32, value: u32) -> u32;
 }
 
@@ -70,11 +71,11 @@ impl HashTable {
 
 impl Table for HashTable {
     #[inline]
-    fn enter(&mut self, key: u32, value: u32) -> &mut u32 {
+    fn enter(&mut self, key: u32, value: u32) -> Option<&mut u32> {
         let at = self.place(key, value);
         let entry = &mut self.entries[at];
         (entry.key, entry.value) = (key, value);
-        &mut entry.tag
+        Some(&mut entry.tag)
     }
 
     #[inline]
@@ -83,10 +84,17 @@ impl Table for HashTable {
     }
 }
 
-/// Links every pending read; those that need a closer look stay pending.
-pub(super) fn join(observed: &mut Observed<'_>, initial: Option<ValueCode>, mut table: impl Table) {
+/// Links every pending read; those that need a closer look stay pending. Does nothing, and returns
+/// false, if the table has no place for a write.
+pub(super) fn join(
+    observed: &mut Observed<'_>,
+    initial: Option<ValueCode>,
+    mut table: impl Table,
+) -> bool {
     let ops = observed.history.ops();
-    enter_writes(observed, &mut table);
+    if enter_writes(observed, &mut table).is_none() {
+        return false;
+    }
     // Which operations are reads is a coin toss to the processor: they are collected without a
     // branch.
     let mut reads = [0u32; CHUNK];
@@ -108,11 +116,12 @@ pub(super) fn join(observed: &mut Observed<'_>, initial: Option<ValueCode>, mut 
             };
         }
     }
+    true
 }
 
 const CHUNK: usize = 256;
 
-fn enter_writes(observed: &Observed<'_>, table: &mut impl Table) {
+fn enter_writes(observed: &Observed<'_>, table: &mut impl Table) -> Option<()> {
     let ops = observed.history.ops();
     let mut writes: Vec<u32> = Vec::new();
     for placed in &observed.file_order {
@@ -128,11 +137,12 @@ fn enter_writes(observed: &Observed<'_>, table: &mut impl Table) {
             let op = op as usize;
             let (key, value) = (ops.keys[op].0, observed.values[op].0);
             let is_plain = is_committed & (observed.links[op] == Link::WRITE);
-            let tag = table.enter(key, value);
+            let tag = table.enter(key, value)?;
             let is_new = *tag == EMPTY;
             let special = if is_plain & is_new { 0 } else { SPECIAL };
             let writer = if is_new { txn.0 } else { *tag };
             *tag = writer | special;
         }
     }
+    Some(())
 }

@@ -258,7 +258,7 @@ const TRIES_MAX: usize = 4;
 
 /// The key and the versions that a conflict is about, the one that comes first in the order first,
 /// and the read of it, if it is about one.
-fn versions(conflict: Conflict) -> Option<(u32, u32, u32, Option<u32>)> {
+pub fn versions(conflict: Conflict) -> Option<(u32, u32, u32, Option<u32>)> {
     match conflict {
         Conflict::Stale {
             writer: Link::INITIAL,

@@ -10,6 +10,8 @@
 //! sweep and a sort. Source: Pearce & Kelly, JEA 2006, as in `topological`, which can say why an
 //! edge is refused and take edges back out of turn; this one need not, and is a guess's.
 
+use std::ops::Range;
+
 /// An edge from one event to another.
 pub type Edge = (u32, u32);
 
@@ -30,7 +32,8 @@ pub struct Kept {
     after: Vec<Vec<(u32, Owner)>>,
     order: Vec<u32>,
     place: Vec<u32>,
-    times: Vec<Time>,
+    times: Vec<f64>,
+    gaps: Vec<f64>,
     /// By event, in which search it was seen, from where, and whose edge led there.
     seen: Vec<u32>,
     parent: Vec<(u32, Owner)>,
@@ -47,7 +50,8 @@ impl Kept {
             before: vec![Vec::new(); count],
             after: vec![Vec::new(); count],
             place: vec![0; count],
-            times: vec![Time { at: 0.5, gap: 1.0 }; count],
+            times: vec![0.5; count],
+            gaps: vec![1.0; count],
             seen: vec![0; count],
             parent: vec![(0, NOBODY); count],
             search: 0,
@@ -78,7 +82,10 @@ impl Kept {
 
     #[inline]
     pub fn time(&self, event: u32) -> Time {
-        self.times[event as usize]
+        Time {
+            at: self.times[event as usize],
+            gap: self.gaps[event as usize],
+        }
     }
 
     fn place_all(&mut self) {
@@ -232,34 +239,56 @@ impl Kept {
 
     /// Spreads the events over time, and puts them in that order.
     pub fn spread(&mut self, sweeps: usize) {
-        let count = self.order.len();
-        for (at, &event) in self.order.iter().enumerate() {
-            self.times[event as usize].at = (at as f64 + 0.5) / count as f64;
+        self.spread_between(0..self.order.len(), sweeps);
+    }
+
+    /// Gives the events at these places, and those that they have edges with, times by their places.
+    fn begin_times(&mut self, places: &Range<usize>) {
+        let count = self.order.len() as f64;
+        let time_at = |place: usize| (place as f64 + 0.5) / count;
+        let is_all = places.len() == self.order.len();
+        for at in places.clone() {
+            let event = self.order[at] as usize;
+            self.times[event] = time_at(at);
+            if !is_all {
+                for &(other, _) in self.before[event].iter().chain(&self.after[event]) {
+                    self.times[other as usize] = time_at(self.place[other as usize] as usize);
+                }
+            }
         }
+    }
+
+    /// The same for the events at these places, while the others stay.
+    pub fn spread_between(&mut self, places: Range<usize>, sweeps: usize) {
+        self.begin_times(&places);
         for sweep in 0..sweeps {
-            for at in 0..count {
-                let at = if sweep % 2 == 0 { at } else { count - 1 - at };
-                let event = self.order[at] as usize;
-                let times = &self.times;
-                let at_of = |&(other, _): &(u32, Owner)| times[other as usize].at;
-                let low = self.before[event].iter().map(at_of).fold(0.0, f64::max);
-                let high = self.after[event].iter().map(at_of).fold(1.0, f64::min);
-                self.times[event] = Time {
-                    at: (low + high) / 2.0,
-                    gap: high - low,
+            for step in 0..places.len() {
+                let at = match sweep % 2 {
+                    0 => places.start + step,
+                    _ => places.end - 1 - step,
                 };
+                let event = self.order[at] as usize;
+                let time = |&(other, _): &(u32, Owner)| self.times[other as usize];
+                let low = self.before[event].iter().map(time).fold(0.0, f64::max);
+                let high = self.after[event].iter().map(time).fold(1.0, f64::min);
+                self.times[event] = (low + high) / 2.0;
+                self.gaps[event] = high - low;
             }
         }
         // Times never decrease along an edge, and where they are the same the order so far decides.
         let ranked = |(at, &event): (usize, &u32)| {
-            let time = (self.times[event as usize].at * f64::from(u32::MAX)) as u64;
+            let time = (self.times[event as usize] * f64::from(u32::MAX)) as u64;
             time << 32 | at as u64
         };
-        let mut ranks: Vec<u64> = self.order.iter().enumerate().map(ranked).collect();
+        let events = self.order[places.clone()].iter().enumerate();
+        let mut ranks: Vec<u64> = events.map(ranked).collect();
         ranks.sort_unstable();
-        let event = |&rank: &u64| self.order[(rank & u64::from(u32::MAX)) as usize];
-        self.order = ranks.iter().map(event).collect();
-        self.place_all();
+        let event = |&rank: &u64| self.order[places.start + (rank & u64::from(u32::MAX)) as usize];
+        let order: Vec<u32> = ranks.iter().map(event).collect();
+        for (at, event) in places.zip(order) {
+            self.order[at] = event;
+            self.place[event as usize] = at as u32;
+        }
     }
 }
 

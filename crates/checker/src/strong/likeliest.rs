@@ -6,8 +6,8 @@
 //!
 //! Steps: begin with what is certain. Then, in rounds: spread the events over time; decide the
 //! likeliest share of the pairs still open, one by one; where that closes a cycle, decide the other
-//! way round; where that does too, leave the pair. A *careful* attempt decides a smaller share, and first looks which pairs that
-//! are against the times both ways can only be one way. *Repair* decides what is left by taking back
+//! way round; where that does too, leave the pair. A *careful* attempt decides a smaller share, and once most pairs are decided first looks which of
+//! those that are against the times both ways can only be one way. *Repair* decides what is left by taking back
 //! others that are in the way, those first that were taken back least often, and then those that were decided last.
 //!
 //! Cost: a round takes the edges a few times, a look at every open pair and a sort of the events;
@@ -51,7 +51,7 @@ pub struct Manner {
 
 /// How a pair was decided.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Way {
+pub enum Way {
     Open,
     /// As the pair says or the other way round, after so many others.
     Is(bool, u32),
@@ -59,25 +59,26 @@ enum Way {
 
 /// Pairs decided, and the order that they make.
 pub struct Likeliest<'a> {
-    pairs: &'a Pairs,
-    kept: Kept,
-    ways: Vec<Way>,
+    pub pairs: &'a mut Pairs,
+    pub kept: Kept,
+    pub ways: Vec<Way>,
     /// How many decisions were made.
     turn: u32,
     /// Pairs that could be decided neither way.
-    left: VecDeque<u32>,
+    pub left: VecDeque<u32>,
 }
 
 impl<'a> Likeliest<'a> {
     /// Decides the pairs, beginning with an order along what is certain.
     pub fn new(
-        pairs: &'a Pairs,
+        pairs: &'a mut Pairs,
         kept: Kept,
         manner: Manner,
         budget: &Budget<'_>,
     ) -> Result<Likeliest<'a>, Limit> {
         let event_count = kept.order().len();
-        let mut open: Vec<u32> = (0..pairs.open.len() as u32).collect();
+        let pair_count = pairs.open.len();
+        let mut open: Vec<u32> = (0..pair_count as u32).collect();
         let mut likeliest = Likeliest {
             pairs,
             kept,
@@ -90,11 +91,11 @@ impl<'a> Likeliest<'a> {
         while !open.is_empty() && likeliest.kept.visits < visits_max {
             budget.check_at("likely", &[("pairs open", open.len() as u64)])?;
             likeliest.kept.spread(SWEEPS);
-            if manner.is_careful {
+            if manner.is_careful && open.len() * 5 <= pair_count * 2 {
                 open.retain(|&pair| !likeliest.decide_if_forced(pair));
             }
             let count = ((open.len() as f64 * manner.share) as usize).max(least);
-            for (pair, way) in likeliest.take_likeliest(&mut open, count) {
+            for (pair, way) in likeliest.take_likeliest(&mut open, count, None) {
                 if likeliest.decide(pair, way).is_err() && likeliest.decide(pair, !way).is_err() {
                     likeliest.left.push_back(pair);
                 }
@@ -102,6 +103,22 @@ impl<'a> Likeliest<'a> {
         }
         likeliest.left.extend(open);
         Ok(likeliest)
+    }
+
+    /// Decides pairs that were not thought of, as keys and commits.
+    pub fn decide_more(&mut self, more: impl Iterator<Item = (u32, [u32; 2])>) {
+        for (key, commits) in more {
+            let Some(pair) = self.pairs.add(key, commits) else {
+                continue;
+            };
+            self.ways.push(Way::Open);
+            let (a, b) = self.pairs.open[pair as usize];
+            let margin = |a, b| self.pairs.margin(&self.kept, a, b);
+            let way = margin(a, b) > margin(b, a);
+            if self.decide(pair, way).is_err() && self.decide(pair, !way).is_err() {
+                self.left.push_back(pair);
+            }
+        }
     }
 
     /// The numbers of the events in order.
@@ -114,12 +131,19 @@ impl<'a> Likeliest<'a> {
         self.kept.places()
     }
 
-    /// Takes out the likeliest so many, the likelier ones first, with the likelier way.
-    fn take_likeliest(&self, open: &mut Vec<u32>, count: usize) -> Vec<(u32, bool)> {
-        let (pairs, kept) = (self.pairs, &self.kept);
+    /// Takes out the likeliest so many, the likelier ones first, with the likelier way. A seed makes some seem likelier
+    /// than they are, and others less likely.
+    pub fn take_likeliest(
+        &self,
+        open: &mut Vec<u32>,
+        count: usize,
+        seed: Option<u64>,
+    ) -> Vec<(u32, bool)> {
+        let (pairs, kept) = (&*self.pairs, &self.kept);
         let likely = |&pair: &u32| {
             let (a, b) = pairs.open[pair as usize];
-            (pairs.margin(kept, a, b) - pairs.margin(kept, b, a), pair)
+            let lead = pairs.margin(kept, a, b) - pairs.margin(kept, b, a);
+            (lead * seed.map_or(1.0, |seed| noise(seed, pair)), pair)
         };
         let mut likely: Vec<(f64, u32)> = open.iter().map(likely).collect();
         let by_lead = |a: &(f64, u32), b: &(f64, u32)| b.0.abs().total_cmp(&a.0.abs());
@@ -137,7 +161,7 @@ impl<'a> Likeliest<'a> {
 
     /// Decides a pair. If that closes a cycle it is not decided, and the pairs that the cycle is made of are
     /// returned.
-    fn decide(&mut self, pair: u32, way: bool) -> Result<(), Vec<u32>> {
+    pub fn decide(&mut self, pair: u32, way: bool) -> Result<(), Vec<u32>> {
         for (count, edge) in self.pairs.edges_of(pair, way).enumerate() {
             if let Err(owners) = self.kept.insert(edge, pair) {
                 let inserted = self.pairs.edges_of(pair, way).take(count);
@@ -150,8 +174,15 @@ impl<'a> Likeliest<'a> {
         Ok(())
     }
 
+    /// Takes back a decision.
+    pub fn take_back(&mut self, pair: u32, way: bool) {
+        let edges = self.pairs.edges_of(pair, way);
+        self.kept.take_back(edges, pair);
+        self.ways[pair as usize] = Way::Open;
+    }
+
     /// Decides a pair that is against the times both ways and closes a cycle one way; whether it did.
-    fn decide_if_forced(&mut self, pair: u32) -> bool {
+    pub fn decide_if_forced(&mut self, pair: u32) -> bool {
         let is_against = |way: bool| {
             let mut edges = self.pairs.edges_of(pair, way);
             edges.any(|(from, to)| !self.kept.is_before(from, to))
@@ -207,13 +238,36 @@ impl<'a> Likeliest<'a> {
                 break;
             };
             weights[other as usize] += 1;
-            let way = std::mem::replace(&mut self.ways[other as usize], Way::Open);
-            if let Way::Is(way, _) = way {
-                let edges = self.pairs.edges_of(other, way);
-                self.kept.take_back(edges, other);
+            if let Way::Is(way, _) = self.ways[other as usize] {
+                self.take_back(other, way);
                 self.left.push_back(other);
             }
         }
         self.left.push_back(pair);
+    }
+}
+
+/// A number by chance between a half and one and a half.
+fn noise(seed: u64, pair: u32) -> f64 {
+    let mixed = (seed ^ u64::from(pair)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    let mixed = (mixed ^ mixed >> 29).wrapping_mul(0xBF58_476D_1CE4_E5B9) >> 40;
+    0.5 + mixed as f64 / f64::from(1 << 24)
+}
+
+#[cfg(test)]
+impl Likeliest<'_> {
+    /// Looks whether the order obeys all decisions, and what is left is open.
+    pub fn assert_kept(&self) {
+        for (pair, way) in self.ways.iter().enumerate() {
+            let is_left = self.left.contains(&(pair as u32));
+            assert_eq!(is_left, *way == Way::Open, "pair {pair}");
+            if let Way::Is(way, _) = *way {
+                let mut edges = self.pairs.edges_of(pair as u32, way);
+                assert!(
+                    edges.all(|(from, to)| self.kept.is_before(from, to)),
+                    "pair {pair}"
+                );
+            }
+        }
     }
 }

@@ -3,20 +3,28 @@
 //! Steps: decide all pairs of versions, the likeliest first (`likeliest`). If nothing is wrong with the order
 //! that comes out, it is the proof. Else prune it like any other order: if what is certain about
 //! the places that are wrong contradicts itself, that is the evidence. Else repair it. If that
-//! leaves something wrong, begin again from the order reached, more carefully. If no attempt succeeds, nothing is known, and
-//! the best order is what other ways begin with.
+//! leaves something wrong, begin again from the order reached, more carefully, and decide again what is round the pairs that are left
+//! (`again`). If no attempt succeeds, nothing is known, and the best order is what other ways begin with.
+//!
+//! Where there are too many pairs, only versions near each other in the order given are thought of, and then those that are
+//! wrong in the order found, until none is.
 //!
 //! Cost: that of `likeliest` for each attempt, two walks, and pruning once.
 
+use super::again::Again;
 use super::known::Known;
 use super::likeliest::{Likeliest, Manner};
 use super::pairs::Pairs;
+use super::reach::Reach;
 use super::theory::Theory;
 use super::topological::Topological;
 use super::versions::Versions;
-use super::{Decision, Effort, FAR_OFF, Settled, Strategy, conflicts, prepare, prove, violated};
+use super::{
+    Decision, Effort, FAR_OFF, Settled, Strategy, conflicts, greedy, prepare, prove, violated,
+};
 use crate::Budget;
 use crate::budget::Limit;
+use rustc_hash::FxHashSet;
 use std::time::Instant;
 
 /// Whether so much is wrong with the best guess that this costs less than to repair it.
@@ -27,29 +35,34 @@ pub fn is_worth_it(known: &Known<'_>, conflicts: usize) -> bool {
     is_far_off && observed.ambiguous.is_empty() && !known.shape.parallel
 }
 
-/// With more pairs of a writer and another writer or reader of its key than this, it is not tried.
+/// With more pairs of a writer and another writer or reader of its key than this, it is tried only where nothing else is
+/// possible, and only so many versions before each in the order given are thought of at first.
 const PAIRS_MAX: usize = 1 << 22;
+const NEAR: usize = 6;
+/// How often those are decided that were not thought of and are wrong, and how often what they leave is repaired.
+const FAR_ROUNDS_MAX: usize = 12;
+const FAR_REPAIRS_MAX: usize = 6;
 
-/// Nor with more pairs of versions than this for each event: with few keys, times say too little.
+/// It is not tried with more pairs of versions than this for each event: with few keys, times say too little.
 const PAIRS_FOR_EACH: usize = 64;
 /// With more conflicts than one for so many events, another attempt comes no closer.
 const CLOSE: usize = 16;
 
 /// How the attempts are made.
-const ATTEMPTS: [Manner; 3] = [
-    Manner {
-        share: 0.3,
-        is_careful: false,
-    },
-    Manner {
-        share: 0.15,
-        is_careful: true,
-    },
-    Manner {
-        share: 0.08,
-        is_careful: true,
-    },
-];
+const ATTEMPTS: [Manner; 4] = [QUICK, CAREFUL, CAREFUL, CAREFUL];
+const QUICK: Manner = Manner {
+    share: 0.3,
+    is_careful: false,
+};
+const CAREFUL: Manner = Manner {
+    share: 0.1,
+    is_careful: true,
+};
+
+/// With more pairs left than one for so many events, a quick attempt is not repaired; with more than this few left, no
+/// other careful one is made.
+const REPAIRED: usize = 200;
+const FEW_LEFT: usize = 16;
 
 /// Fewer transactions are decided at once in any way.
 const TXNS_MIN: usize = 8;
@@ -79,11 +92,13 @@ fn attempt_all(
 ) -> Result<Option<Decision>, Limit> {
     let (observed, shape) = (known.observed, known.shape);
     let versions = Versions::new(observed);
-    if versions.pairs() > PAIRS_MAX {
+    let near = (versions.pairs() > PAIRS_MAX).then_some(NEAR);
+    // What follows from what is known finds an order sooner, where all of it can be known, and where sessions do not count.
+    if near.is_some() && (!shape.sessions || Reach::is_whole(known, events.len())) {
         return Ok(None);
     }
     let given = events.clone();
-    let pairs = Pairs::new(known, &versions, &given);
+    let mut pairs = Pairs::new(known, &versions, &given, near);
     if pairs.open.len() > PAIRS_FOR_EACH * given.len() {
         return Ok(None);
     }
@@ -95,8 +110,12 @@ fn attempt_all(
             // What is certain contradicts itself; pruning any order comes upon that.
             return pruned(known, given, strategy, budget, effort);
         };
-        let mut likeliest = Likeliest::new(&pairs, kept, manner, budget)?;
-        for is_repaired in [false, true] {
+        let mut likeliest = Likeliest::new(&mut pairs, kept, manner, budget)?;
+        let repairs_max = if near.is_some() { FAR_REPAIRS_MAX } else { 1 };
+        for repairs in 0..=repairs_max {
+            if near.is_some() {
+                decide_far(known, &given, &mut likeliest, budget)?;
+            }
             let event = |&number: &u32| given[number as usize];
             let order: Vec<u32> = likeliest.order().iter().map(event).collect();
             let walk = conflicts::walk(observed, shape, &order, &Settled { observed });
@@ -108,21 +127,68 @@ fn attempt_all(
                 events.clone_from(&order);
                 place.copy_from_slice(likeliest.places());
             }
-            if is_repaired {
+            if repairs == repairs_max || likeliest.left.is_empty() {
                 break;
             }
             if at == 0
+                && repairs == 0
                 && let Some(violated) = pruned(known, order, strategy, budget, effort)?
             {
                 return Ok(Some(violated));
             }
-            likeliest.repair(budget)?;
+            if manner.is_careful || near.is_some() {
+                Again::new(&likeliest).run(&mut likeliest, budget)?;
+            } else if likeliest.left.len() <= FEW_LEFT.max(given.len() / REPAIRED) {
+                likeliest.repair(budget)?;
+            } else {
+                break;
+            }
         }
-        if fewest > given.len() / CLOSE {
+        let is_close = fewest <= given.len() / CLOSE;
+        if !is_close || manner.is_careful && likeliest.left.len() > FEW_LEFT {
             break;
         }
     }
     Ok(None)
+}
+
+/// Decides the pairs of versions that are far from each other in the order given and wrong in the one found.
+fn decide_far(
+    known: &Known<'_>,
+    given: &[u32],
+    likeliest: &mut Likeliest<'_>,
+    budget: &Budget<'_>,
+) -> Result<(), Limit> {
+    let (observed, shape) = (known.observed, known.shape);
+    let mut number = vec![0u32; known.events()];
+    for (at, &event) in given.iter().enumerate() {
+        number[event as usize] = at as u32;
+    }
+    let commit = |txn: u32| number[shape.commit(txn) as usize];
+    for _ in 0..FAR_ROUNDS_MAX {
+        budget.check_at("likely", &[("pairs open", likeliest.left.len() as u64)])?;
+        let event = |&number: &u32| given[number as usize];
+        let order: Vec<u32> = likeliest.order().iter().map(event).collect();
+        let walk = conflicts::walk(observed, shape, &order, &Settled { observed });
+        let left = likeliest.left.iter();
+        let left: FxHashSet<[u32; 2]> = left.map(|&pair| likeliest.pairs.commits(pair)).collect();
+        let mut wrong: Vec<(u32, [u32; 2])> = Vec::new();
+        for conflict in &walk.conflicts {
+            if let Some((key, older, newer, _)) = greedy::versions(*conflict) {
+                let [a, b] = [older, newer].map(commit);
+                if !left.contains(&[a, b]) && !left.contains(&[b, a]) {
+                    wrong.push((key, [a, b]));
+                }
+            }
+        }
+        wrong.sort_unstable();
+        wrong.dedup();
+        if wrong.is_empty() {
+            break;
+        }
+        likeliest.decide_more(wrong.into_iter());
+    }
+    Ok(())
 }
 
 /// The violation that pruning an order finds.
@@ -142,4 +208,64 @@ fn pruned(
     Ok(prepared
         .err()
         .map(|refutation| violated(known, &refutation)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::shape::Shape;
+    use super::super::sorted;
+    use super::*;
+    use crate::observe::observe;
+    use crate::windows::tests::random_history;
+    use history::{Initial, KeyOrder, Level};
+
+    /// Decides a random history by all pairs or by near ones, and again; adds how many pairs were left first, and whether
+    /// none was at last.
+    fn decide_again(seed: u64, level: Level, near: Option<usize>, counts: &mut [usize; 2]) {
+        let history = random_history(seed, 20 + seed % 60);
+        let (budget, initial) = (Budget::default(), Initial::default());
+        let observed = observe(&history, &initial, KeyOrder::Free, &budget).unwrap();
+        let shape = Shape::of(level).unwrap();
+        let known = Known::new(&observed, shape, None);
+        let Ok(given) = sorted::sort(&known, &[]) else {
+            return;
+        };
+        let mut pairs = Pairs::new(&known, &Versions::new(&observed), &given, near);
+        let place: Vec<u32> = (0..given.len() as u32).collect();
+        let Some(kept) = pairs.begin(&place) else {
+            return;
+        };
+        let mut likeliest = Likeliest::new(&mut pairs, kept, QUICK, &budget).unwrap();
+        decide_far(&known, &given, &mut likeliest, &budget).unwrap();
+        let left = likeliest.left.len();
+        Again::new(&likeliest).run(&mut likeliest, &budget).unwrap();
+        assert!(likeliest.left.len() <= left, "seed {seed}, {level}");
+        likeliest.assert_kept();
+        let mut order: Vec<u32> = likeliest.order().to_vec();
+        let events: Vec<u32> = order.iter().map(|&number| given[number as usize]).collect();
+        order.sort_unstable();
+        assert_eq!(order, place, "seed {seed}, {level}");
+        let settled = Settled {
+            observed: &observed,
+        };
+        let walk = conflicts::walk(&observed, shape, &events, &settled);
+        if likeliest.left.is_empty() && near.is_none() && observed.ambiguous.is_empty() {
+            assert!(walk.conflicts.is_empty(), "seed {seed}, {level}");
+        }
+        counts[0] += left;
+        counts[1] += usize::from(likeliest.left.is_empty());
+    }
+
+    #[test]
+    fn what_is_decided_again_leaves_no_more_and_keeps_all_decisions() {
+        let mut counts = [0; 2];
+        for seed in 0..150 {
+            for level in [Level::StrongSessionSerializable, Level::SnapshotIsolation] {
+                for near in [None, Some(1)] {
+                    decide_again(seed, level, near, &mut counts);
+                }
+            }
+        }
+        assert!(counts[0] > 1000 && counts[1] > 20, "{counts:?}");
+    }
 }

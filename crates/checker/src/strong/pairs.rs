@@ -32,11 +32,18 @@ pub struct Pairs {
     /// Pairs to decide, as places in `versions`.
     pub open: Vec<(u32, u32)>,
     is_exclusive: bool,
+    /// The keys, each with the place of its first version.
+    keys: Vec<(u32, u32)>,
 }
 
 impl Pairs {
-    /// All pairs; `events` are all of them.
-    pub fn new(known: &Known<'_>, versions: &Versions, events: &[u32]) -> Pairs {
+    /// All pairs, or only those of each version and so many before it; `events` are all of them.
+    pub fn new(
+        known: &Known<'_>,
+        versions: &Versions,
+        events: &[u32],
+        near: Option<usize>,
+    ) -> Pairs {
         let mut number = vec![0u32; known.events()];
         for (at, &event) in events.iter().enumerate() {
             number[event as usize] = at as u32;
@@ -50,15 +57,22 @@ impl Pairs {
             certain: Vec::new(),
             open: Vec::new(),
             is_exclusive: shape.exclusive,
+            keys: Vec::new(),
         };
-        let mut reads: Vec<(u32, u32)> = Vec::new();
+        let (mut reads, mut writers): (Vec<(u32, u32)>, Vec<u32>) = (Vec::new(), Vec::new());
         for key in versions.keys() {
             reads.clear();
             let read = versions.reads(key).iter();
             reads.extend(read.map(|&(reader, writer)| (writer, reader)));
             reads.sort_unstable();
             let first = pairs.versions.len();
-            for &writer in versions.writers(key) {
+            pairs.keys.push((key, first as u32));
+            writers.clear();
+            writers.extend(versions.writers(key));
+            if near.is_some() {
+                writers.sort_unstable_by_key(|&writer| commit(writer));
+            }
+            for &writer in &writers {
                 let from = pairs.readers.len() as u32;
                 let at = reads.partition_point(|&(other, _)| other < writer);
                 let own = reads[at..].iter().take_while(|read| read.0 == writer);
@@ -78,7 +92,7 @@ impl Pairs {
                 let edges = others.map(|&other| (start(reader), commit(other)));
                 pairs.certain.extend(edges);
             }
-            pairs.add_pairs(first);
+            pairs.add_pairs(first, near.unwrap_or(usize::MAX));
         }
         for (at, &event) in events.iter().enumerate() {
             known.predecessors(event, |other, _| {
@@ -90,10 +104,10 @@ impl Pairs {
         pairs
     }
 
-    /// Adds the pairs of the versions from this place on, which are of one key.
-    fn add_pairs(&mut self, first: usize) {
+    /// Adds the pairs of the versions from this place on, which are of one key, with so many before each.
+    fn add_pairs(&mut self, first: usize, near: usize) {
         for b in first..self.versions.len() {
-            for a in first..b {
+            for a in first.max(b.saturating_sub(near))..b {
                 let [older, newer] = [a, b].map(|at| &self.versions[at]);
                 let reads =
                     |reader: &Version, of: &Version| self.readers_of(of).contains(&reader.start);
@@ -163,6 +177,24 @@ impl Pairs {
             (to.at - from.at) / (to.gap + from.gap).max(f64::MIN_POSITIVE)
         };
         self.edges(a, b).map(margin).fold(f64::INFINITY, f64::min)
+    }
+
+    /// The pair of the versions of a key with these commits, if it can be open. It is new.
+    pub fn add(&mut self, key: u32, commits: [u32; 2]) -> Option<u32> {
+        let at = self.keys.binary_search_by_key(&key, |&(key, _)| key).ok()?;
+        let first = self.keys[at].1 as usize;
+        let end = self.keys.get(at + 1).map(|&(_, first)| first as usize);
+        let own = &self.versions[first..end.unwrap_or(self.versions.len())];
+        let place = |commit: u32| own.iter().position(|version| version.commit == commit);
+        let [a, b] = commits.map(place);
+        self.open.push(((first + a?) as u32, (first + b?) as u32));
+        Some(self.open.len() as u32 - 1)
+    }
+
+    /// The commits of the two versions of a pair.
+    pub fn commits(&self, pair: u32) -> [u32; 2] {
+        let (a, b) = self.open[pair as usize];
+        [a, b].map(|at| self.versions[at as usize].commit)
     }
 
     /// The edges of a pair as it says, or the other way round.

@@ -36,6 +36,11 @@ impl Reach {
         clocks.or_else(|| Window::new(event_count).map(Reach::Window))
     }
 
+    /// Whether all that leads to these events can be known, by bits or by clocks.
+    pub fn is_whole(known: &Known<'_>, event_count: usize) -> bool {
+        event_count <= BITS_EVENTS_MAX || known.shape.sessions && clocks_fit(known)
+    }
+
     /// No rows yet, which take no memory.
     pub fn none() -> Reach {
         Reach::Bits(Bits { rows: Vec::new() })
@@ -216,6 +221,13 @@ impl Window {
     }
 }
 
+/// Whether clocks take no more than they may.
+fn clocks_fit(known: &Known<'_>) -> bool {
+    let lines = known.observed.history.session_count() + 1;
+    let bytes = lines.saturating_mul(known.events()).saturating_mul(4);
+    bytes <= CLOCKS_BYTES_MAX
+}
+
 /// By event and line, how many events of the line lead to it. Sessions are lines, and so are the
 /// completions.
 pub struct Clocks {
@@ -232,8 +244,7 @@ impl Clocks {
         let (observed, shape) = (known.observed, known.shape);
         let history = observed.history;
         let lines = history.session_count() + 1;
-        let bytes = lines.saturating_mul(known.events()).saturating_mul(4);
-        if !shape.sessions || bytes > CLOCKS_BYTES_MAX {
+        if !shape.sessions || !clocks_fit(known) {
             return None;
         }
         let mut clocks = Clocks {
