@@ -114,6 +114,7 @@ const SQLPARSER: &[&str] = &[
     "crates/program/src/sql/clause.rs",
     "crates/program/src/sql/ddl.rs",
     "crates/program/src/sql/merge.rs",
+    "crates/program/src/sql/nested.rs",
     "crates/program/src/sql/parse.rs",
     "crates/program/src/sql/query.rs",
     "crates/program/src/sql/scope.rs",

@@ -20,6 +20,10 @@ pub struct StatementId(pub u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PartId(pub u32);
 
+/// A query inside of its statement, by position in [`crate::Statement::nested`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct NestedId(pub u32);
+
 /// A value nothing is known about; two occurrences of the same id are the same value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct UnknownId(pub u32);
@@ -210,6 +214,15 @@ pub enum Expr {
         /// Its arguments.
         arguments: Vec<Expr>,
     },
+    /// A column of a row of a query inside of the same statement.
+    Nested {
+        /// The query.
+        nested: NestedId,
+        /// The position in its outputs.
+        output: u32,
+        /// What it is made of, over the tables of that query: for those who ask what is read, not for its value.
+        value: Box<Expr>,
+    },
     /// A value nothing is known about, except what it was computed from.
     Unknown {
         /// Tells unknowns apart.
@@ -260,7 +273,7 @@ impl Expr {
                 all
             }
             Expr::Element { list, index } => vec![list, index],
-            Expr::Size(list) => vec![list],
+            Expr::Size(inner) | Expr::Nested { value: inner, .. } => vec![inner],
             Expr::List(all)
             | Expr::Call { arguments: all, .. }
             | Expr::Unknown { reads: all, .. } => all.iter().collect(),
@@ -273,6 +286,19 @@ impl Expr {
         let mut next = 0;
         while let Some(expr) = found.get(next) {
             found.extend(expr.children());
+            next += 1;
+        }
+        found
+    }
+
+    /// This expression and all inside it that its own query computes: nothing inside of a nested query.
+    pub fn own(&self) -> Vec<&Expr> {
+        let mut found = vec![self];
+        let mut next = 0;
+        while let Some(expr) = found.get(next) {
+            if !matches!(expr, Expr::Nested { .. }) {
+                found.extend(expr.children());
+            }
             next += 1;
         }
         found
@@ -361,6 +387,21 @@ impl Condition {
             left,
             right,
         }
+    }
+
+    /// The sub-queries that are asked whether they find a row.
+    pub fn exists(&self) -> Vec<PartId> {
+        let mut found = Vec::new();
+        let mut waiting = vec![self];
+        while let Some(condition) = waiting.pop() {
+            match condition {
+                Condition::Exists(part) => found.push(*part),
+                Condition::And(all) | Condition::Or(all) => waiting.extend(all),
+                Condition::Not(inner) => waiting.push(inner),
+                _ => {}
+            }
+        }
+        found
     }
 
     /// Both, with constants folded.

@@ -4,7 +4,7 @@
 //! Variables can be assigned again; a step may leave an enclosing block. Nobody but
 //! [`crate::Transaction::paths`] needs to follow that: a path is straight, and has neither.
 
-use crate::expr::{Condition, Expr, PartId, StatementId, VariableId};
+use crate::expr::{Condition, Expr, NestedId, PartId, StatementId, VariableId};
 use crate::place::{Note, NoteKind, Place};
 use crate::schema::{ColumnId, Schema, TableId, Type};
 use crate::sqlfile::ROUTINE;
@@ -36,7 +36,7 @@ impl Program {
         let mut statements = self.transactions.iter().flat_map(Transaction::statements);
         let writes = statements.any(Statement::is_write);
         let missing = |note: &&Note| match note.kind {
-            NoteKind::LeftOut => true,
+            NoteKind::LeftOut | NoteKind::Unplaced => true,
             NoteKind::Unread => writes,
             NoteKind::Value | NoteKind::Boundary | NoteKind::Statement => false,
         };
@@ -56,7 +56,8 @@ impl Program {
         self.notes.retain(|note| {
             let procedure =
                 note.assumed == ROUTINE && !note.text.to_lowercase().contains("trigger");
-            about(&kept, note) || !about(&others, note) && !procedure
+            let is_elsewhere = procedure || note.kind == NoteKind::Unplaced;
+            about(&kept, note) || !about(&others, note) && !is_elsewhere
         });
         self.transactions = kept;
     }
@@ -268,6 +269,50 @@ pub struct Statement {
     pub outputs: Vec<Output>,
     /// How the result is cut and ordered.
     pub shape: Box<Shape>,
+    /// The queries inside whose rows are made before others are joined to them, inner ones first.
+    pub nested: Vec<Nested>,
+}
+
+/// A query inside of a statement that makes rows of its own: grouped, cut, computed, or of a set operation. (The tables
+/// of a plain one are just joined.)
+#[derive(Clone, Debug, PartialEq)]
+pub struct Nested {
+    /// The parts it joins.
+    pub parts: Vec<PartId>,
+    /// The queries it joins, or the two sides of the set operation.
+    pub from: Vec<NestedId>,
+    /// The columns of its rows.
+    pub outputs: Vec<Output>,
+    /// How its rows are grouped, cut and ordered.
+    pub shape: Shape,
+    /// Which of its rows are joined.
+    pub filter: Condition,
+    /// How its rows serve the statement.
+    pub role: Role,
+    /// Whether it stands for the value in its first row.
+    pub scalar: bool,
+    /// How the rows of its two sides are put together, if they are.
+    pub set: Option<SetOperation>,
+}
+
+/// A set operation, and whether equal rows stay.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SetOperation {
+    /// Which.
+    pub kind: SetKind,
+    /// Whether equal rows stay.
+    pub all: bool,
+}
+
+/// What a set operation keeps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SetKind {
+    /// The rows of both sides.
+    Union,
+    /// Those of the left side that are on the right, too.
+    Intersect,
+    /// Those of the left side that are not on the right.
+    Except,
 }
 
 /// A placeholder of a statement's text and its value.
@@ -291,6 +336,8 @@ pub struct Output {
 /// How a result is cut and ordered.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Shape {
+    /// What the joined rows must meet besides, after outer joins.
+    pub filter: Option<Condition>,
     /// Whether equal rows appear once.
     pub distinct: bool,
     /// What rows are grouped by; what HAVING reads is here, too.

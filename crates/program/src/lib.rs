@@ -29,12 +29,13 @@ pub use execute::{
     judge, play, serial_outcomes, violations,
 };
 pub use expr::{
-    Aggregate, Comparison, Condition, Expr, Operator, ParameterId, PartId, Row, StatementId,
-    UnknownId, Value, VariableId,
+    Aggregate, Comparison, Condition, Expr, NestedId, Operator, ParameterId, PartId, Row,
+    StatementId, UnknownId, Value, VariableId,
 };
 pub use ir::{
-    Action, Argument, Insert, Invariant, Label, Lock, OnConflict, Ordering, Output, Parameter,
-    Part, Program, Repeat, Role, Select, Set, Shape, Statement, Step, Transaction, Variable,
+    Action, Argument, Insert, Invariant, Label, Lock, Nested, OnConflict, Ordering, Output,
+    Parameter, Part, Program, Repeat, Role, Select, Set, SetKind, SetOperation, Shape, Statement,
+    Step, Transaction, Variable,
 };
 pub use java::{JavaFile, is_mapper, read_java};
 pub use log::read_log;

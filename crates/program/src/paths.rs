@@ -458,7 +458,8 @@ fn rows_max(statement: &Statement, schema: &Schema) -> u32 {
         return 1;
     }
     let one = |(_, reach): (_, Reach<'_>)| matches!(reach, Reach::Key(_) | Reach::Unique(_));
-    if !statement.parts.is_empty() && statement.access(schema).into_iter().all(one) {
+    let united = statement.nested.iter().any(|one| one.set.is_some());
+    if !united && !statement.parts.is_empty() && statement.access(schema).into_iter().all(one) {
         return 1;
     }
     match limit {

@@ -60,6 +60,8 @@ pub enum NoteKind {
     Unread,
     /// A statement of the source is missing: nothing is proved about what is.
     LeftOut,
+    /// The source writes outside of all transactions that were found: nothing is proved of them all together.
+    Unplaced,
 }
 
 /// Something a front end did not understand. It went on with an assumption that covers every

@@ -320,6 +320,7 @@ impl<'a> Printer<'a> {
             Expr::Call { name, arguments } => {
                 format!("{name}({})", self.list(arguments, within))
             }
+            Expr::Nested { value, .. } => inner(value),
             Expr::Unknown { id, reads } => unknown(id.0, self.list(reads, within)),
         }
     }

@@ -2,7 +2,7 @@
 //! assigned, cursors by row numbers, constants folded.
 
 use crate::expr::{Comparison, Condition, Expr, Operator, Row, StatementId, UnknownId, Value};
-use crate::ir::{Action, Insert, OnConflict, Part, Set, Statement};
+use crate::ir::{Action, Insert, OnConflict, Output, Part, Set, Shape, Statement};
 use rustc_hash::FxHashMap;
 
 /// An expression that grows beyond this many nodes becomes an unknown that reads its leaves.
@@ -92,27 +92,12 @@ impl<'a> Resolver<'a> {
 
     fn expr_of(&mut self, expr: &Expr) -> Expr {
         match expr {
-            Expr::Variable(id) => match self.bindings.variables.get(&id.0) {
-                Some(value) => value.clone(),
-                // Read before any assignment on this path: an unknown from here on.
-                None => {
-                    let value = self.fresh(Vec::new());
-                    self.bindings.variables.insert(id.0, value.clone());
-                    value
-                }
-            },
+            Expr::Variable(id) => self.variable(id.0),
             Expr::Field {
                 statement,
                 row,
                 output,
-            } => match self.bindings.instances.get(&statement.0).copied() {
-                Some(instance) => Expr::Field {
-                    statement: instance.position,
-                    row: row_of(*row, instance),
-                    output: *output,
-                },
-                None => self.lost(expr),
-            },
+            } => self.field(expr, *statement, *row, *output),
             Expr::RowCount(statement) => self.row_count(*statement),
             Expr::Arithmetic {
                 operator,
@@ -152,11 +137,43 @@ impl<'a> Resolver<'a> {
                     },
                 }
             }
+            Expr::Nested {
+                nested,
+                output,
+                value,
+            } => Expr::Nested {
+                nested: *nested,
+                output: *output,
+                value: Box::new(self.expr_of(value)),
+            },
             Expr::Unknown { id, reads } => Expr::Unknown {
                 id: self.draw(*id),
                 reads: self.list(reads),
             },
             Expr::Constant(_) | Expr::Parameter(_) | Expr::Column { .. } => expr.clone(),
+        }
+    }
+
+    fn variable(&mut self, id: u32) -> Expr {
+        match self.bindings.variables.get(&id) {
+            Some(value) => value.clone(),
+            // Read before any assignment on this path: an unknown from here on.
+            None => {
+                let value = self.fresh(Vec::new());
+                self.bindings.variables.insert(id, value.clone());
+                value
+            }
+        }
+    }
+
+    fn field(&mut self, expr: &Expr, statement: StatementId, row: Row, output: u32) -> Expr {
+        match self.bindings.instances.get(&statement.0).copied() {
+            Some(instance) => Expr::Field {
+                statement: instance.position,
+                row: row_of(row, instance),
+                output,
+            },
+            None => self.lost(expr),
         }
     }
 
@@ -295,18 +312,35 @@ impl<'a> Resolver<'a> {
         for argument in &mut resolved.arguments {
             argument.value = self.expr(&argument.value);
         }
-        for output in &mut resolved.outputs {
+        self.outputs(&mut resolved.outputs);
+        self.shape(&mut resolved.shape);
+        for nested in &mut resolved.nested {
+            self.outputs(&mut nested.outputs);
+            self.shape(&mut nested.shape);
+            nested.filter = self.condition(&nested.filter);
+        }
+        resolved
+    }
+
+    fn outputs(&mut self, outputs: &mut [Output]) {
+        for output in outputs {
             output.value = self.expr(&output.value);
         }
-        for order in &mut resolved.shape.order_by {
+    }
+
+    fn shape(&mut self, shape: &mut Shape) {
+        for order in &mut shape.order_by {
             order.value = self.expr(&order.value);
         }
-        let shape = &statement.shape;
-        resolved.shape.group_by = shape.group_by.iter().map(|key| self.expr(key)).collect();
-        resolved.shape.having = shape.having.as_ref().map(|having| self.condition(having));
-        resolved.shape.limit = shape.limit.as_ref().map(|limit| self.expr(limit));
-        resolved.shape.offset = shape.offset.as_ref().map(|offset| self.expr(offset));
-        resolved
+        for key in &mut shape.group_by {
+            *key = self.expr(key);
+        }
+        for condition in shape.filter.iter_mut().chain(&mut shape.having) {
+            *condition = self.condition(condition);
+        }
+        for number in shape.limit.iter_mut().chain(&mut shape.offset) {
+            *number = self.expr(number);
+        }
     }
 }
 

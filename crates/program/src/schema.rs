@@ -36,8 +36,12 @@ pub enum Type {
     Text,
     /// True or false.
     Boolean,
-    /// Date, time, or both.
+    /// A date with a time.
     Timestamp,
+    /// A date.
+    Date,
+    /// A time of day.
+    Time,
     /// Bytes.
     Binary,
     /// An array or a collection.
@@ -55,6 +59,8 @@ impl Type {
             Type::Text => "text",
             Type::Boolean => "bool",
             Type::Timestamp => "timestamp",
+            Type::Date => "date",
+            Type::Time => "time",
             Type::Binary => "binary",
             Type::List => "list",
             Type::Other => "any",

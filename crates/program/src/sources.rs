@@ -1,7 +1,8 @@
 //! Files of any kind read into one program.
 
-use crate::ir::Program;
-use crate::java::{JavaFile, annotated, is_mapper, read_java};
+use crate::expr::Expr;
+use crate::ir::{Action, Part, Program, Transaction};
+use crate::java::{JavaFile, annotated, is_mapper, read_java, table_texts};
 use crate::log::read_log;
 use crate::place::{Note, NoteKind, Place, ProgramError};
 use crate::sql::DdlReader;
@@ -88,6 +89,7 @@ fn read_files(files: &[SourceFile<'_>], routines: Vec<Note>) -> Result<Program, 
         add(&mut program, read);
     }
     add_java(&mut program, files)?;
+    pass_over_filling(&mut program, files);
     if program.transactions.is_empty() {
         let name = files.first().map_or("", |file| file.name);
         let advice = "Give .java files, .sql files with `transaction name(…)` or with `begin;` and \
@@ -184,6 +186,9 @@ fn add_java(program: &mut Program, files: &[SourceFile<'_>]) -> Result<(), Progr
         return Ok(());
     };
     if program.schema.tables.is_empty() {
+        read_own_tables(program, &java)?;
+    }
+    if program.schema.tables.is_empty() {
         let place = Place::new(first.name, 1, 1);
         let advice = "Give the file with the create table statements, too; `pg_dump --schema-only` and \
                       `mysqldump --no-data` write one.";
@@ -207,6 +212,64 @@ fn add_java(program: &mut Program, files: &[SourceFile<'_>]) -> Result<(), Progr
         .collect();
     let read = read_java(&java, &program.schema)?;
     add(program, read);
+    Ok(())
+}
+
+/// Beside Java, what a file with tables does with them in transactions of constants is to fill them once.
+fn pass_over_filling(program: &mut Program, files: &[SourceFile<'_>]) {
+    let is_of = |one: &Transaction, file: &SourceFile<'_>| *one.place.file == *file.name;
+    let filling = |one: &Transaction| {
+        let mut own = files.iter().filter(|file| is_of(one, file));
+        own.any(|file| is(file, ".sql") && !declared_tables(file.text).is_empty()) && fills(one)
+    };
+    let java = |one: &Transaction| {
+        files
+            .iter()
+            .any(|file| is(file, ".java") && is_of(one, file))
+    };
+    if !program.transactions.iter().any(java) {
+        return;
+    }
+    let all = std::mem::take(&mut program.transactions).into_iter();
+    let (filled, kept): (Vec<_>, Vec<_>) = all.partition(filling);
+    program.transactions = kept;
+    program.notes.extend(filled.first().map(|first| Note {
+        place: first.place.clone(),
+        text: first.name.clone(),
+        assumed: format!(
+            "{} transactions that only fill tables are passed over",
+            filled.len()
+        ),
+        advice: String::new(),
+        kind: NoteKind::Value,
+    }));
+}
+
+/// Whether a transaction only inserts constants.
+fn fills(transaction: &Transaction) -> bool {
+    let constant = |part: &Part| match &part.action {
+        Action::Insert(insert) => {
+            let mut values = insert.values.iter();
+            values.all(|set| matches!(set.value, Expr::Constant(_)))
+        }
+        _ => false,
+    };
+    let statements = transaction.statements();
+    let mut parts = statements.iter().flat_map(|one| &one.parts);
+    !statements.is_empty() && transaction.parameters.is_empty() && parts.all(constant)
+}
+
+/// Where no file declares tables, those count that the application makes itself.
+fn read_own_tables(program: &mut Program, java: &[JavaFile<'_>]) -> Result<(), ProgramError> {
+    let mut reader = DdlReader::default();
+    for (text, place) in table_texts(java)? {
+        for piece in split(&text, &place) {
+            reader.read(&piece.text, &place)?;
+        }
+    }
+    let (schema, notes) = reader.finish();
+    program.schema = schema;
+    program.notes.extend(notes);
     Ok(())
 }
 

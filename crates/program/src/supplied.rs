@@ -90,6 +90,8 @@ fn empty_of(ty: Type) -> &'static str {
         Type::Integer | Type::Real => "0",
         Type::Boolean => "false",
         Type::Timestamp => "'1970-01-01 00:00:00'",
+        Type::Date => "'1970-01-01'",
+        Type::Time => "'00:00:00'",
         Type::Text | Type::Binary | Type::List | Type::Other => "''",
     }
 }

@@ -3,7 +3,7 @@
 use super::beyond::Beyond;
 use program::analysis::{Analysis, Options};
 use program::robust::Robustness;
-use program::{Program, StoreLevel};
+use program::{Note, NoteKind, Program, StoreLevel};
 use std::fmt::Write;
 
 /// Whether it is safe at a level, and why.
@@ -89,6 +89,11 @@ pub fn text(program: &Program, mut rows: Vec<Row>, paths: &[String], advice: boo
             "  {:<width$}  \x1b[{colour}m{word:<9}\x1b[0m  {}",
             row.level, row.why
         );
+    }
+    let boundary = |note: &Note| note.kind == NoteKind::Boundary;
+    let asked = |row: &Row| row.safe == Some(true) && row.level != "serializable";
+    if rows.iter().any(asked) && program.notes.iter().any(boundary) {
+        out.push_str("  (of the transactions as they were found: the notes tell what may not be one, or which query is in none)\n");
     }
     for transaction in &program.transactions {
         if let Some(level) = &transaction.level {

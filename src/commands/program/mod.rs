@@ -39,6 +39,7 @@ fn tell_notes(program: &Program) {
     // What is missing matters most.
     let of = |kind: NoteKind| program.notes.iter().filter(move |n| n.kind == kind);
     let missing = of(NoteKind::LeftOut)
+        .chain(of(NoteKind::Unplaced))
         .chain(of(NoteKind::Unread))
         .chain(of(NoteKind::Boundary))
         .chain(of(NoteKind::Statement));

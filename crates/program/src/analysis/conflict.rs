@@ -204,10 +204,12 @@ impl Read {
         let filters = statement.parts.iter().map(|one| &one.filter);
         let mut choosing: BTreeSet<ColumnId> = filters
             .chain(&shape.having)
+            .chain(&shape.filter)
             .flat_map(|condition| condition.columns_of(part.id))
             .collect();
         let grouped = shape.group_by.iter();
         choosing.extend(grouped.flat_map(|expr| expr.columns_of(part.id)));
+        choosing.extend(chosen_inside(statement).flat_map(|expr| expr.columns_of(part.id)));
         for column in &met.columns {
             let inside = |expr: &Expr| expr.columns_of(part.id).contains(column);
             let shown = (0..).zip(&statement.outputs);
@@ -223,6 +225,22 @@ impl Read {
             self.outputs.extend(shown);
         }
     }
+}
+
+/// What decides which rows the queries inside of a statement have.
+fn chosen_inside(statement: &Statement) -> impl Iterator<Item = &Expr> {
+    statement.nested.iter().flat_map(|nested| {
+        let shape = &nested.shape;
+        let conditions = shape.filter.iter().chain(&shape.having);
+        let mut found: Vec<&Expr> = conditions.flat_map(|one| one.expressions()).collect();
+        found.extend(nested.filter.expressions());
+        found.extend(&shape.group_by);
+        found.extend(shape.order_by.iter().map(|order| &order.value));
+        let whole = shape.distinct || nested.set.is_some();
+        let outputs = nested.outputs.iter().filter(|_| whole);
+        found.extend(outputs.map(|output| &output.value));
+        found
+    })
 }
 
 /// Whether two parts look up rows whose keys are different constants.

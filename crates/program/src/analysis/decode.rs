@@ -1,8 +1,8 @@
 //! Values of variables as a scenario.
 
 use super::candidate::Candidate;
-use super::constraint::Variable;
-use super::encode::{Encoder, Symbol};
+use super::constraint::{Linear, Variable};
+use super::encode::{Encoder, Symbol, strength};
 use crate::expr::Value;
 use crate::ir::Program;
 use crate::scenario::{Instance, Scenario, StoredRow};
@@ -13,6 +13,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The most rows that are added because others refer to them.
 const PARENTS_MAX: usize = 200;
+/// Seconds of a day.
+const DAY: i64 = 86_400;
 /// Where numbers begin that stand for nothing else.
 const UNUSED: i64 = 900;
 
@@ -56,15 +58,22 @@ fn types_of(encoder: &Encoder<'_>) -> FxHashMap<Variable, Type> {
     let mut types = encoder.types.clone();
     types.retain(|_, ty| !matches!(ty, Type::Other));
     loop {
-        let before = types.len();
+        let (before, mut changed) = (types.len(), false);
         for (left, right) in &encoder.links {
             match (types.get(left).copied(), types.get(right).copied()) {
                 (Some(ty), None) => drop(types.insert(*right, ty)),
                 (None, Some(ty)) => drop(types.insert(*left, ty)),
+                // What is compared is counted in the same units: a text against a date is one.
+                (Some(one), Some(two)) if strength(one) > strength(two) => {
+                    changed |= types.insert(*right, one) != Some(one);
+                }
+                (Some(one), Some(two)) if strength(one) < strength(two) => {
+                    changed |= types.insert(*left, two) != Some(two);
+                }
                 _ => {}
             }
         }
-        if types.len() == before {
+        if types.len() == before && !changed {
             return types;
         }
     }
@@ -119,16 +128,7 @@ impl Decoder<'_> {
                 if self.encoder.constraints.is(*null, self.values) {
                     return Value::Null;
                 }
-                let number = value.value(|variable| self.values[variable.0 as usize]);
-                let inside = value
-                    .terms
-                    .iter()
-                    .find_map(|(v, _)| self.types.get(v).copied());
-                let ty = match declared {
-                    Type::Other | Type::List => inside.unwrap_or(declared),
-                    declared => declared,
-                };
-                self.plain(number, ty)
+                self.number(value, declared)
             }
             Symbol::List { size, items } => {
                 let size = size.value(|variable| self.values[variable.0 as usize]);
@@ -136,6 +136,22 @@ impl Decoder<'_> {
                 let items = items.iter().take(size);
                 Value::List(items.map(|item| self.value(item, Type::Other)).collect())
             }
+        }
+    }
+
+    /// A number as a value of the type declared; where that is compared with a stronger type, it looks like one of it.
+    fn number(&self, value: &Linear, declared: Type) -> Value {
+        let number = value.value(|variable| self.values[variable.0 as usize]);
+        let mut known = value.terms.iter();
+        let inside = known.find_map(|(variable, _)| self.types.get(variable).copied());
+        let inside = inside.unwrap_or(declared);
+        match (declared, inside) {
+            (Type::Other | Type::List, _) => self.plain(number, inside),
+            (Type::Text, Type::Integer | Type::Real) => Value::Text(number.to_string()),
+            (Type::Text, Type::Date | Type::Time | Type::Timestamp) => self.plain(number, inside),
+            (Type::Timestamp, Type::Date) => Value::Text(time_of(number.saturating_mul(DAY))),
+            (Type::Timestamp, Type::Time) => Value::Text(time_of(DAY / 2 + number)),
+            _ => self.plain(number, declared),
         }
     }
 
@@ -162,7 +178,7 @@ impl Decoder<'_> {
             Type::Boolean => Value::Boolean(number != 0),
             Type::Real => Value::Real(number as f64),
             Type::Text | Type::Binary => Value::Text(self.text_of(number)),
-            Type::Timestamp => Value::Text(time_of(number)),
+            Type::Timestamp | Type::Date | Type::Time => time_value(number, ty),
             Type::Integer | Type::List | Type::Other => Value::Integer(number),
         }
     }
@@ -189,9 +205,8 @@ impl Decoder<'_> {
             let table = self.program.schema.table(name.table);
             let mut cells: Vec<Option<Value>> = vec![None; table.columns.len()];
             for (column, term) in table.primary_key.iter().zip(&name.key) {
-                let number = term.value(|variable| self.values[variable.0 as usize]);
                 let ty = table.columns[column.index()].ty;
-                cells[column.index()] = Some(self.plain(number, ty));
+                cells[column.index()] = Some(self.number(term, ty));
             }
             for (column, symbol) in &name.cells {
                 let ty = table.columns[column.index()].ty;
@@ -261,8 +276,7 @@ impl Decoder<'_> {
         let table = self.program.schema.table(name.table);
         let mut values = vec![Value::Null; table.columns.len()];
         for (column, term) in table.primary_key.iter().zip(&name.key) {
-            let number = term.value(|variable| self.values[variable.0 as usize]);
-            values[column.index()] = self.plain(number, table.columns[column.index()].ty);
+            values[column.index()] = self.number(term, table.columns[column.index()].ty);
         }
         for (column, symbol) in written {
             values[column.index()] = self.value(symbol, table.columns[column.index()].ty);
@@ -329,7 +343,7 @@ fn filler(table: &Table, column: ColumnId, row: i64) -> Value {
         Type::Boolean => Value::Boolean(false),
         Type::Real => Value::Real((UNUSED + row) as f64),
         Type::Text | Type::Binary => Value::Text(letters(UNUSED + row)),
-        Type::Timestamp => Value::Text(time_of(row)),
+        Type::Timestamp | Type::Date | Type::Time => time_value(row, declared.ty),
         Type::Integer | Type::List | Type::Other => Value::Integer(UNUSED + row),
     }
 }
@@ -350,9 +364,19 @@ fn letters(number: i64) -> String {
     format!("{sign}{}", String::from_utf8_lossy(&word))
 }
 
+/// A value of a type of dates and times for a number: of seconds, or of days for a date.
+pub(super) fn time_value(number: i64, ty: Type) -> Value {
+    Value::Text(match ty {
+        Type::Date => time_of(number.saturating_mul(DAY))[..10].to_string(),
+        // From noon, so that there is room on both sides.
+        Type::Time => time_of((DAY / 2 + number).rem_euclid(DAY))[11..].to_string(),
+        _ => time_of(number),
+    })
+}
+
 /// A time for a number of seconds: after the beginning of 2024.
 fn time_of(seconds: i64) -> String {
-    let (days, rest) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
+    let (days, rest) = (seconds.div_euclid(DAY), seconds.rem_euclid(DAY));
     // Days since 0000-03-01, so that leap days come last in their year.
     let days = days + 739_186;
     let era = days.div_euclid(146_097);

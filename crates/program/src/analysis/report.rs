@@ -232,7 +232,7 @@ impl Analysis {
         let (scope, counts) = (&self.scope, &self.counts);
         let mut out = format!(
             "Statements off a cycle run right before the next one on it (of two transactions, what \
-             both write also earlier); searches find up to {} rows of a table besides those named by key",
+             both write also earlier); searches find up to {} rows of a table besides those named by key, or as many as are counted",
             scope.rows
         );
         if let Some(elements) = scope.elements {
@@ -249,7 +249,7 @@ impl Analysis {
             (counts.orders_cut, "with more orders than tried"),
             (
                 counts.not_followed,
-                "with a changed key or an insert of several rows",
+                "with a changed key, an insert of several rows or a query in FROM",
             ),
         ];
         let met = met.iter().filter(|(count, _)| *count > 0);

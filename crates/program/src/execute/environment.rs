@@ -8,7 +8,7 @@ use super::error::ExecuteError;
 use super::evaluate::Scope;
 use super::value::{default_of, truth};
 use crate::expr::{Condition, Expr, Row, StatementId, UnknownId, Value};
-use crate::ir::{Action, OnConflict, Set, Statement, Transaction};
+use crate::ir::{Action, OnConflict, Output, Set, Shape, Statement, Transaction};
 use crate::scenario::Instance;
 use crate::schema::Type;
 use rustc_hash::FxHashMap;
@@ -211,18 +211,26 @@ impl<'a> Mentioned<'a> {
                 Action::Select(_) | Action::Delete => {}
             }
         }
-        let outputs = statement.outputs.iter().map(|output| &output.value);
-        self.exprs.extend(outputs);
-        let shape = &statement.shape;
-        self.exprs.extend(&shape.group_by);
-        self.exprs
-            .extend(shape.order_by.iter().map(|order| &order.value));
-        self.conditions.extend(&shape.having);
-        self.exprs.extend(&shape.limit);
-        self.exprs.extend(&shape.offset);
+        self.query(&statement.outputs, &statement.shape);
+        for nested in &statement.nested {
+            self.query(&nested.outputs, &nested.shape);
+            self.conditions.push(&nested.filter);
+        }
         let arguments = statement.arguments.iter().map(|argument| &argument.value);
         self.exprs.extend(arguments);
         self
+    }
+
+    fn query(&mut self, outputs: &'a [Output], shape: &'a Shape) {
+        self.exprs
+            .extend(outputs.iter().map(|output| &output.value));
+        self.exprs.extend(&shape.group_by);
+        self.exprs
+            .extend(shape.order_by.iter().map(|order| &order.value));
+        self.conditions.extend(&shape.filter);
+        self.conditions.extend(&shape.having);
+        self.exprs.extend(&shape.limit);
+        self.exprs.extend(&shape.offset);
     }
 
     pub fn unknowns(mut self) -> Vec<UnknownId> {

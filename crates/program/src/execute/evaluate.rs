@@ -14,8 +14,8 @@ type Truth = Result<Option<bool>, ExecuteError>;
 
 /// What an expression can mention.
 pub(super) trait Scope {
-    /// The value of a parameter, a variable, a column, a field, a row count, an aggregate or an
-    /// unknown; the type is what its place asks for.
+    /// The value of a parameter, a variable, a column, a field, a row count, an aggregate, a nested query
+    /// or an unknown; the type is what its place asks for.
     fn leaf(&self, expr: &Expr, ty: Type) -> Result<Value, ExecuteError>;
 
     /// The truth of `exists`, of a row being there, or of an unknown.
@@ -59,6 +59,7 @@ fn value(scope: &dyn Scope, expr: &Expr, ty: Type, depth: usize) -> Result<Value
         | Expr::Field { .. }
         | Expr::RowCount(_)
         | Expr::Aggregate { .. }
+        | Expr::Nested { .. }
         | Expr::Unknown { .. } => scope.leaf(expr, ty),
         Expr::Arithmetic {
             operator,

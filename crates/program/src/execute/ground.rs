@@ -1,8 +1,7 @@
 //! A statement with the values of one execution put in: nothing but constants and columns is left,
 //! so that a store needs to know nothing of the transaction.
 //!
-//! Where the front end kept of a sub-query only what it reads, its meaning is restored if it is
-//! plain: an aggregate is the value of that aggregate over the rows of the sub-query, and
+//! Where the front end kept of a sub-query only what it reads, its meaning is restored:
 //! `x not in (select y …)` is that no row there has an equal y. Any other unknown gets the value of
 //! this execution.
 
@@ -10,7 +9,9 @@ use super::environment::{Environment, type_of_value};
 use super::error::ExecuteError;
 use super::evaluate::Scope;
 use crate::expr::{Comparison, Condition, Expr, Value};
-use crate::ir::{Action, Insert, OnConflict, Ordering, Output, Part, Set, Shape, Statement};
+use crate::ir::{
+    Action, Insert, Nested, OnConflict, Ordering, Output, Part, Set, Shape, Statement,
+};
 use crate::schema::{ColumnId, Schema, TableId, Type};
 
 /// Deeper expressions are refused; the front ends refuse them earlier.
@@ -25,6 +26,8 @@ pub struct Bound {
     pub outputs: Vec<Output>,
     /// As [`Statement::shape`].
     pub shape: Box<Shape>,
+    /// As [`Statement::nested`].
+    pub nested: Vec<Nested>,
 }
 
 pub(super) struct Grounder<'a, 'p> {
@@ -47,14 +50,37 @@ impl Grounder<'_, '_> {
                 action: self.action(&part.action, part.table)?,
             });
         }
-        let mut outputs = Vec::new();
-        for output in &statement.outputs {
-            outputs.push(Output {
+        let mut nested = Vec::new();
+        for one in &statement.nested {
+            nested.push(Nested {
+                parts: one.parts.clone(),
+                from: one.from.clone(),
+                outputs: self.outputs(&one.outputs)?,
+                shape: self.shape(&one.shape)?,
+                filter: self.condition(&one.filter)?,
+                ..*one
+            });
+        }
+        Ok(Bound {
+            parts,
+            outputs: self.outputs(&statement.outputs)?,
+            shape: Box::new(self.shape(&statement.shape)?),
+            nested,
+        })
+    }
+
+    fn outputs(&mut self, outputs: &[Output]) -> Grounded<Vec<Output>> {
+        let mut found = Vec::new();
+        for output in outputs {
+            found.push(Output {
                 name: output.name.clone(),
                 value: self.expr(&output.value, Type::Other)?,
             });
         }
-        let shape = &statement.shape;
+        Ok(found)
+    }
+
+    fn shape(&mut self, shape: &Shape) -> Grounded<Shape> {
         let mut order_by = Vec::new();
         for order in &shape.order_by {
             order_by.push(Ordering {
@@ -62,23 +88,19 @@ impl Grounder<'_, '_> {
                 descending: order.descending,
             });
         }
-        let limit = shape.limit.as_ref();
-        let offset = shape.offset.as_ref();
-        let having = shape.having.as_ref();
-        Ok(Bound {
-            parts,
-            outputs,
-            shape: Box::new(Shape {
-                distinct: shape.distinct,
-                group_by: self.exprs(&shape.group_by, Type::Other)?,
-                having: having.map(|one| self.condition(one)).transpose()?,
-                order_by,
-                limit: limit.map(|most| self.limit(most)).transpose()?,
-                offset: offset
-                    .map(|first| self.expr(first, Type::Integer))
-                    .transpose()?,
-                aggregate: shape.aggregate,
-            }),
+        let (limit, offset) = (shape.limit.as_ref(), shape.offset.as_ref());
+        let (filter, having) = (shape.filter.as_ref(), shape.having.as_ref());
+        Ok(Shape {
+            filter: filter.map(|one| self.condition(one)).transpose()?,
+            distinct: shape.distinct,
+            group_by: self.exprs(&shape.group_by, Type::Other)?,
+            having: having.map(|one| self.condition(one)).transpose()?,
+            order_by,
+            limit: limit.map(|most| self.limit(most)).transpose()?,
+            offset: offset
+                .map(|first| self.expr(first, Type::Integer))
+                .transpose()?,
+            aggregate: shape.aggregate,
         })
     }
 
@@ -132,6 +154,7 @@ impl Grounder<'_, '_> {
                 let part = self.parts.get(part.0 as usize)?;
                 self.column_type(part.table, *column)
             }
+            Expr::Nested { value, .. } => self.type_of(value),
             Expr::Arithmetic { left, right, .. } => {
                 let found = self.environment.type_of(left);
                 found.or_else(|| self.environment.type_of(right))
@@ -166,7 +189,12 @@ impl Grounder<'_, '_> {
 
     fn expr_of(&mut self, expr: &Expr, ty: Type) -> Grounded<Expr> {
         Ok(match expr {
-            Expr::Unknown { reads, .. } if is_scalar(reads) => self.expr(&reads[0], ty)?,
+            // Its value comes from the rows of that query.
+            Expr::Nested { nested, output, .. } => Expr::Nested {
+                nested: *nested,
+                output: *output,
+                value: Box::new(Expr::Constant(Value::Null)),
+            },
             Expr::Parameter(_)
             | Expr::Variable(_)
             | Expr::Field { .. }
@@ -285,19 +313,9 @@ impl Grounder<'_, '_> {
     }
 }
 
-/// Whether what an unknown reads is the value of a sub-query.
-fn is_scalar(reads: &[Expr]) -> bool {
-    let aggregate = |expr: &&Expr| matches!(expr, Expr::Aggregate { .. });
-    match reads {
-        [only] => only.all().iter().any(aggregate),
-        _ => false,
-    }
-}
-
 /// Whether what an unknown condition reads is a value and a column of a sub-query.
 fn is_not_in(reads: &[Expr]) -> bool {
-    matches!(reads, [_, Expr::Column { .. }])
-        || matches!(reads, [_, Expr::Unknown { reads, .. }] if is_scalar(reads))
+    matches!(reads, [_, Expr::Column { .. } | Expr::Nested { .. }])
 }
 
 /// Whether a statement means exactly what its text says, so that evaluating it here gives what a
@@ -305,11 +323,11 @@ fn is_not_in(reads: &[Expr]) -> bool {
 pub(super) fn is_exact(statement: &Statement) -> bool {
     let plain = |expr: &Expr| {
         let odd = |expr: &&Expr| match expr {
-            Expr::Unknown { reads, .. } => !is_scalar(reads),
+            Expr::Unknown { .. } => true,
             Expr::Constant(value) => type_of_value(value) == Some(Type::List),
             _ => false,
         };
-        !expr.all().iter().any(odd)
+        !expr.own().iter().any(odd)
     };
     let outer = |part: &Part| match &part.action {
         Action::Select(select) => select.role == crate::ir::Role::Outer,
@@ -320,5 +338,9 @@ pub(super) fn is_exact(statement: &Statement) -> bool {
         .parts
         .iter()
         .all(|part| part.filter.expressions().into_iter().all(plain));
-    outputs && filters && !statement.parts.iter().any(outer)
+    let inside = |one: &Nested| {
+        let outputs = one.outputs.iter().all(|output| plain(&output.value));
+        outputs && one.role != crate::ir::Role::Outer
+    };
+    outputs && filters && !statement.parts.iter().any(outer) && statement.nested.iter().all(inside)
 }

@@ -198,7 +198,7 @@ impl<'p> Trace<'p> {
 
     /// Whether a row meets those conditions of a part that are about its own table alone.
     fn meets(&self, record: &Record, part: &Part, state: RowState) -> bool {
-        let work = Work::new(&self.store, &record.view, &record.bound.parts);
+        let work = Work::new(&self.store, &record.view, &record.bound);
         let mut standing = work.nowhere();
         standing[part.id.0 as usize] = Some(Rc::new(state));
         let here = Here {

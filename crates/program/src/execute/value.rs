@@ -18,6 +18,8 @@ pub fn default_of(ty: Type) -> Value {
         Type::Text | Type::Binary => Value::Text(String::new()),
         Type::Boolean => Value::Boolean(false),
         Type::Timestamp => Value::Text("2000-01-01 00:00:00".to_string()),
+        Type::Date => Value::Text("2000-01-01".to_string()),
+        Type::Time => Value::Text("00:00:00".to_string()),
         Type::List => Value::List(Vec::new()),
     }
 }
@@ -43,15 +45,44 @@ pub(super) fn stored_as(value: Value, ty: Type) -> Value {
             Value::Text(text_of(&value))
         }
         // Of something that is not followed; no server takes a number for a time.
-        (Type::Timestamp, Value::Integer(number)) => {
+        (Type::Timestamp | Type::Date | Type::Time, Value::Integer(number)) => {
             let (day, second) = (number.rem_euclid(28) + 1, number.rem_euclid(86_400));
             let (hour, minute) = (second / 3600, second / 60 % 60);
-            Value::Text(format!(
-                "2000-01-{day:02} {hour:02}:{minute:02}:{:02}",
-                second % 60
-            ))
+            let text = format!("2000-01-{day:02} {hour:02}:{minute:02}:{:02}", second % 60);
+            stored_as(Value::Text(text), ty)
+        }
+        (Type::Date, Value::Text(text)) if is_moment(text) => Value::Text(text[..10].to_string()),
+        (Type::Time, Value::Text(text)) if is_moment(text) => Value::Text(text[11..].to_string()),
+        (Type::Timestamp, Value::Text(text)) if is_date(text) => {
+            Value::Text(format!("{text} 00:00:00"))
         }
         _ => value,
+    }
+}
+
+/// Whether a text is a date.
+fn is_date(text: &str) -> bool {
+    let fits = |(at, c): (usize, u8)| match at {
+        4 | 7 => c == b'-',
+        _ => c.is_ascii_digit(),
+    };
+    text.len() == 10 && text.bytes().enumerate().all(fits)
+}
+
+/// Whether a text is a date with a time.
+fn is_moment(text: &str) -> bool {
+    text.is_ascii() && text.len() >= 19 && is_date(&text[..10])
+}
+
+/// The order of two texts. A date is the first moment of its day.
+fn order_of_texts(left: &str, right: &str) -> Ordering {
+    match (
+        is_date(left) && is_moment(right),
+        is_moment(left) && is_date(right),
+    ) {
+        (true, _) => format!("{left} 00:00:00").as_str().cmp(right),
+        (_, true) => left.cmp(&format!("{right} 00:00:00")),
+        _ => left.cmp(right),
     }
 }
 
@@ -173,7 +204,7 @@ pub(super) fn order(left: &Value, right: &Value) -> Option<Ordering> {
     match (left, right) {
         (Value::Null, _) | (_, Value::Null) => None,
         (Value::Integer(a), Value::Integer(b)) => Some(a.cmp(b)),
-        (Value::Text(a), Value::Text(b)) => Some(a.cmp(b)),
+        (Value::Text(a), Value::Text(b)) => Some(order_of_texts(a, b)),
         (Value::Boolean(a), Value::Boolean(b)) => Some(a.cmp(b)),
         (Value::List(a), Value::List(b)) => {
             for (a, b) in a.iter().zip(b) {

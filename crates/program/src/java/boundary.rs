@@ -118,7 +118,18 @@ pub(super) fn unread<'a>(index: &Index<'a>, all: &[&'a Node], met: &[String]) ->
             found.push((literal, text));
         }
     }
-    let (place, text) = found.first().map(|(node, text)| (node.place(), text))?;
+    // What begins with select or with may be a sentence.
+    let is_query = |text: &str| {
+        let word = text.split_whitespace().next().unwrap_or("");
+        ["select", "with"].contains(&word.to_ascii_lowercase().as_str())
+    };
+    let writes = found.iter().position(|(_, text)| !is_query(text));
+    let kind = match writes {
+        Some(_) => NoteKind::Unplaced,
+        None => NoteKind::Boundary,
+    };
+    let (node, text) = found.get(writes.unwrap_or(0))?;
+    let place = node.place();
     let assumed = match found.len() {
         1 => "this SQL is in no transaction that was found: passed over".to_string(),
         count => format!(
@@ -131,10 +142,10 @@ pub(super) fn unread<'a>(index: &Index<'a>, all: &[&'a Node], met: &[String]) ->
         text: shorten(text, 60),
         assumed,
         advice:
-            "Give the files that call it, too; methods that are private and never called are no \
+            "Give the files that call it, too; methods that are private, and called by no main and no menu, are no \
                  transactions."
                 .to_string(),
-        kind: NoteKind::Boundary,
+        kind,
     })
 }
 

@@ -103,7 +103,8 @@ impl<'a> Translator<'a> {
     /// A call on what an object stands for.
     fn call_on(&mut self, node: &'a Node, object: &'a Node, receiver: Val, used: bool) -> Val {
         let name = node.name();
-        let plain = matches!(receiver, Val::Expr(_) | Val::Object(_)) && !is_accessor(name);
+        let computes = !is_accessor(name) || self.is_computed(object, name);
+        let plain = matches!(receiver, Val::Expr(_) | Val::Object(_)) && computes;
         if plain && let Some(val) = self.entity_call(node, object, &receiver) {
             return val;
         }

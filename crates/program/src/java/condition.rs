@@ -111,11 +111,39 @@ impl<'a> Translator<'a> {
             return Condition::compare(comparison, one, two);
         }
         let (one, two) = (self.value(left), self.value(right));
-        if let Some(condition) = null_test(comparison, &one, &two) {
+        if let Some(condition) = self.null_test(comparison, &one, &two) {
             return condition;
         }
         let (one, two) = (self.expr_of(one), self.expr_of(two));
         Condition::compare(comparison, one, two)
+    }
+
+    /// `x == null`; statements, result sets and objects made here are not null.
+    fn null_test(&self, comparison: Comparison, one: &Val, two: &Val) -> Option<Condition> {
+        let null = Val::Expr(Expr::Constant(Value::Null));
+        let tested = match (one == &null, two == &null) {
+            (false, true) => one,
+            (true, false) => two,
+            (true, true) => match comparison {
+                Comparison::Equal => return Some(Condition::True),
+                _ => return Some(Condition::False),
+            },
+            (false, false) => return None,
+        };
+        let is_null = match tested {
+            Val::Expr(value) => Condition::IsNull(value.clone()),
+            Val::Nothing => return None,
+            Val::Object(object) => match self.made_later.get(&object.0) {
+                Some(variable) => Condition::IsNull(Expr::Variable(*variable)),
+                None => Condition::False,
+            },
+            _ => Condition::False,
+        };
+        match comparison {
+            Comparison::Equal => Some(is_null),
+            Comparison::NotEqual => Some(is_null.negated()),
+            _ => None,
+        }
     }
 
     /// The two sides of `a.compareTo(b)`, or of `a.signum()`, which is compared with 0.
@@ -183,30 +211,6 @@ fn of_order(comparison: Comparison, number: &str) -> Option<Comparison> {
         ("-1", C::Greater | C::NotEqual) => Some(C::GreaterOrEqual),
         ("1", C::Equal | C::GreaterOrEqual) => Some(C::Greater),
         ("-1", C::Equal | C::LessOrEqual) => Some(C::Less),
-        _ => None,
-    }
-}
-
-/// `x == null`; statements, result sets and objects made here are not null.
-fn null_test(comparison: Comparison, one: &Val, two: &Val) -> Option<Condition> {
-    let null = Val::Expr(Expr::Constant(Value::Null));
-    let tested = match (one == &null, two == &null) {
-        (false, true) => one,
-        (true, false) => two,
-        (true, true) => match comparison {
-            Comparison::Equal => return Some(Condition::True),
-            _ => return Some(Condition::False),
-        },
-        (false, false) => return None,
-    };
-    let is_null = match tested {
-        Val::Expr(value) => Condition::IsNull(value.clone()),
-        Val::Nothing => return None,
-        _ => Condition::False,
-    };
-    match comparison {
-        Comparison::Equal => Some(is_null),
-        Comparison::NotEqual => Some(is_null.negated()),
         _ => None,
     }
 }

@@ -3,6 +3,7 @@
 
 use super::calls::worth_following;
 use super::env::{Env, Slot, Val, type_of};
+use super::methods::getter_field;
 use super::translate::Translator;
 use super::tree::Node;
 use crate::expr::Expr;
@@ -46,6 +47,16 @@ impl<'a> Translator<'a> {
             }
         }
         Some(val)
+    }
+
+    /// Whether a method that is called like a getter is none: its class has no such field.
+    pub fn is_computed(&self, object: &Node, name: &str) -> bool {
+        let Some(class) = self.class_of(object) else {
+            return false;
+        };
+        let declared = self.index.method(class, name, 0);
+        let body = declared.is_some_and(|(_, method)| method.child("body").is_some());
+        body && self.index.field(class, &getter_field(name)).is_none()
     }
 
     /// The fields of an object as a method of its class sees them, and their values.

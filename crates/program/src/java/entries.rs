@@ -2,8 +2,12 @@
 //!
 //! A method that is marked (`@Transactional`) is one, unless whoever calls it is marked as well: then it belongs to the
 //! transaction of its caller. Of the others, those are that get to the database by themselves or through methods that are
-//! not marked, and that no other method calls. Methods of a class that talks to a terminal call others one after the
-//! other, as somebody types: these are no callers, and are transactions only where they execute SQL themselves.
+//! not marked, and that no other method calls. Methods of a class that talks to a terminal, a browser or a window call others
+//! one after the other, as somebody asks: these are no callers, and are transactions only where they execute SQL
+//! themselves, or commit.
+//!
+//! A private method is one where `main` or the menu of such a class calls it, and `main` where it commits what it does
+//! itself.
 //!
 //! A method that does nothing but choose among several that commit by themselves (the loop of a terminal, a thread of a
 //! benchmark) is none: these are.
@@ -17,6 +21,9 @@ use super::tree::Node;
 
 /// Whether SQL is executed is looked for this many calls deep.
 const DEPTH_MAX: usize = 3;
+
+/// What a servlet does for a request.
+const HANDLERS: [&str; 5] = ["doGet", "doPost", "doPut", "doDelete", "service"];
 
 /// The methods that are transactions, with their classes.
 pub(super) fn entries<'a>(index: &Index<'a>) -> Vec<(usize, &'a Node)> {
@@ -101,12 +108,16 @@ fn commits(method: &Node) -> bool {
 /// Whether a method is a transaction.
 fn is_entry(index: &Index<'_>, class: usize, method: &Node) -> bool {
     let modifiers = method.of_kind("modifiers").next().map_or("", Node::text);
-    let hidden = modifiers.contains("private") || modifiers.contains("protected");
+    let handles = HANDLERS.contains(&method.name()) && is_interactive(index, class);
+    let hidden = modifiers.contains("private") || modifiers.contains("protected") && !handles;
     let runs = method.child("body").is_some() || declares_sql(method);
-    if hidden || method.name() == "main" || !runs {
+    if method.name() == "main" {
+        return executes_itself(index, method) && commits(method);
+    }
+    if !runs || hidden && !is_begun(index, class, method) {
         return false;
     }
-    if is_interactive(index, class) && !executes(method) {
+    if is_interactive(index, class) && !executes_itself(index, method) && !commits(method) {
         return false;
     }
     let callers = callers(index, method);
@@ -117,26 +128,46 @@ fn is_entry(index: &Index<'_>, class: usize, method: &Node) -> bool {
     free && reaches_sql(index, class, method, 0)
 }
 
+/// Whether a method of a class is called by its `main`, or by its menu.
+fn is_begun(index: &Index<'_>, class: usize, method: &Node) -> bool {
+    let interactive = is_interactive(index, class);
+    let begins = |one: &&Node| one.name() == "main" || interactive && !executes_itself(index, one);
+    let mut others = index.classes[class].methods.iter().copied();
+    others.any(|one| !std::ptr::eq(one, method) && begins(&one) && calls(one, method))
+}
+
 /// Whether a method runs in a transaction of its own where it is not called in one.
 pub(super) fn is_marked(index: &Index<'_>, class: usize, method: &Node) -> bool {
     is_annotated(method) || is_annotated(index.classes[class].node)
 }
 
-/// Whether a class reads what somebody types.
+/// Whether a class does what somebody asks for, at a terminal, in a browser or in a window.
 fn is_interactive(index: &Index<'_>, class: usize) -> bool {
     let text = index.classes[class].node.text();
-    text.contains("System.in") || text.contains("JOptionPane")
+    let known = [
+        "System.in",
+        "JOptionPane",
+        "extends HttpServlet",
+        "extends GenericServlet",
+        "extends JFrame",
+        "extends JPanel",
+        "extends JDialog",
+        "implements ActionListener",
+        "@FXML",
+    ];
+    known.iter().any(|word| text.contains(word))
 }
 
 /// The methods that call one of that name and number of parameters, with their classes.
 fn callers<'a>(index: &Index<'a>, wanted: &Node) -> Vec<(usize, &'a Node)> {
     let mut found = Vec::new();
     for (at, class) in index.classes.iter().enumerate() {
-        if is_interactive(index, at) {
-            continue;
-        }
+        let interactive = is_interactive(index, at);
         let methods = class.methods.iter().copied();
-        let others = methods.filter(|one| !std::ptr::eq(*one, wanted) && one.name() != "main");
+        let others = methods.filter(|one| {
+            let counts = one.name() != "main" && (!interactive || commits(one));
+            counts && !std::ptr::eq(*one, wanted)
+        });
         found.extend(others.filter(|one| calls(one, wanted)).map(|one| (at, one)));
     }
     found

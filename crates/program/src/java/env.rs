@@ -78,6 +78,31 @@ pub(super) fn is_sql(text: &str) -> bool {
     known.contains(&word.to_ascii_lowercase().as_str()) || is_view(text)
 }
 
+/// Whether a text is about the session or the transaction, not about rows.
+pub(super) fn is_command(text: &str) -> bool {
+    let first = text.split_whitespace().next().unwrap_or_default();
+    let known = [
+        "set",
+        "use",
+        "show",
+        "begin",
+        "start",
+        "commit",
+        "rollback",
+        "savepoint",
+        "release",
+    ];
+    let first = first.trim_end_matches(';').to_ascii_lowercase();
+    known.contains(&first.as_str()) || is_declaration(text)
+}
+
+/// Whether a text makes, changes or drops tables.
+pub(super) fn is_declaration(text: &str) -> bool {
+    let first = text.split_whitespace().next().unwrap_or_default();
+    let known = ["create", "drop", "alter"];
+    known.iter().any(|word| first.eq_ignore_ascii_case(word)) && !is_view(text)
+}
+
 /// Whether a text makes or drops a view.
 pub(super) fn is_view(text: &str) -> bool {
     let words = text.split(|c: char| c.is_whitespace() || c == '(');
@@ -140,9 +165,10 @@ pub(super) fn type_of(java: &str) -> Type {
         "double" | "float" | "Double" | "Float" | "BigDecimal" => Type::Real,
         "String" | "char" | "Character" | "CharSequence" => Type::Text,
         "boolean" | "Boolean" => Type::Boolean,
-        "Timestamp" | "Date" | "Time" | "LocalDate" | "LocalDateTime" | "Instant" => {
-            Type::Timestamp
-        }
+        // A java.util.Date has a time, one of java.sql has none: whichever column it meets decides.
+        "Timestamp" | "Date" | "LocalDateTime" | "Instant" => Type::Timestamp,
+        "LocalDate" => Type::Date,
+        "Time" | "LocalTime" => Type::Time,
         "List" | "ArrayList" | "LinkedList" | "Collection" | "Set" | "HashSet" | "Iterable"
         | "Queue" | "Deque" | "ArrayDeque" | "TreeSet" | "LinkedHashSet" | "Vector" => Type::List,
         _ => Type::Other,

@@ -1,6 +1,6 @@
 //! Calls of JDBC: preparing, binding, executing, and walking through rows.
 
-use super::env::{PreparedId, Val, is_view};
+use super::env::{PreparedId, Val, is_declaration, is_view};
 use super::text::fitted;
 use super::translate::{Prepared, Translator};
 use super::tree::Node;
@@ -376,6 +376,11 @@ impl<'a> Translator<'a> {
             );
             return true;
         }
+        if is_declaration(sql) {
+            let assumed = "what makes, changes or drops tables is passed over";
+            self.add_note(node, assumed, "", NoteKind::Value);
+            return true;
+        }
         sql.trim_matches(|c: char| c == ';' || c.is_whitespace())
             .is_empty()
     }
@@ -549,7 +554,8 @@ impl<'a> Translator<'a> {
             }
         }
         let sql = sql.replace("'?'", "?");
-        (super::env::is_sql(&sql).then_some(sql), given)
+        let known = super::env::is_sql(&sql) || super::env::is_command(&sql);
+        (known.then_some(sql), given)
     }
 }
 

@@ -3,8 +3,8 @@
 //! another one, also behind a method that returns them.
 //!
 //! Such a statement has one text, that of its place in the class that prepares it. Where a
-//! constructor prepares it with one of several texts (one for each database), the first counts,
-//! which is noted.
+//! constructor, or one method that only prepares it, has several texts (one for each database), the
+//! first counts that is one plain statement, which is noted.
 
 use super::env::{PreparedId, Val, is_sql};
 use super::translate::Translator;
@@ -74,7 +74,16 @@ impl<'a> Translator<'a> {
             // A field that methods use one after the other is none that is kept.
             let body = declared.child("body")?;
             let constructors: Vec<&Node> = body.of_kind("constructor_declaration").collect();
-            found.retain(|(made, _)| constructors.iter().any(|one| one.holds(made)));
+            let mut methods = body.of_kind("method_declaration");
+            let only_prepares = |method: &&Node| {
+                let all = found.iter().all(|(made, _)| method.holds(made));
+                all && !method.text().contains(&format!("{name}.execute"))
+            };
+            if methods.find(only_prepares).is_none() {
+                found.retain(|(made, _)| constructors.iter().any(|one| one.holds(made)));
+            }
+            // The sort is stable: of those alike the first stays in front.
+            found.sort_by_key(|(_, text)| is_peculiar(text));
         }
         let others = found.len() > 1;
         let (made, text) = found.into_iter().next()?;
@@ -182,6 +191,14 @@ impl<'a> Translator<'a> {
             .is_some_and(|ty| holds_statements(ty.text()));
         (hands && method.child("body").is_some()).then_some((at, method))
     }
+}
+
+/// Whether a text is for SQL Server: it locks by hints, or is several statements at once.
+fn is_peculiar(text: &str) -> bool {
+    let lower = text.to_ascii_lowercase();
+    let hints = ["updlock", "holdlock", "rowlock"];
+    let several = lower.trim_end().trim_end_matches(';').contains(';');
+    several || hints.iter().any(|hint| lower.contains(hint))
 }
 
 /// Which statements are kept: by class, field and place.

@@ -239,7 +239,7 @@ fn is_setter(name: &str) -> bool {
 }
 
 /// The field that a getter gives, or a setter sets.
-fn getter_field(name: &str) -> String {
+pub(super) fn getter_field(name: &str) -> String {
     let rest = name.strip_prefix("get").or_else(|| name.strip_prefix("is"));
     let rest = rest.or_else(|| name.strip_prefix("set"));
     let rest = rest.filter(|rest| rest.starts_with(|c: char| c.is_ascii_uppercase()));

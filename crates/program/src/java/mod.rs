@@ -32,6 +32,7 @@ mod rows;
 mod simplify;
 mod spread;
 mod switch;
+mod tables;
 mod template;
 mod text;
 mod translate;
@@ -43,6 +44,7 @@ use crate::place::{Note, NoteKind, Place, ProgramError};
 use crate::schema::Schema;
 pub(crate) use mappers::annotated;
 pub use mappers::is_mapper;
+pub(crate) use tables::table_texts;
 
 use index::{Index, parameters};
 use spread::parameter_name;

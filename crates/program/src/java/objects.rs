@@ -1,9 +1,10 @@
 //! Objects of the sources' own classes.
 
-use super::env::Val;
+use super::env::{Slot, Val};
 use super::index::parameters;
 use super::translate::Translator;
 use super::tree::Node;
+use crate::expr::{Expr, Value};
 use crate::ir::Step;
 
 impl<'a> Translator<'a> {
@@ -64,6 +65,19 @@ impl<'a> Translator<'a> {
             self.emit(Step::Let { variable, value });
         }
         Some(Val::Object(object))
+    }
+
+    /// An object in a place that was null: where it is made in a loop or a branch, it may never be.
+    pub fn note_made(&mut self, slot: &Slot, val: &Val) {
+        let own = |variable| Val::Expr(Expr::Variable(variable));
+        let null = Val::Expr(Expr::Constant(Value::Null));
+        if let (Val::Object(object), Some(variable)) = (val, slot.variable)
+            && (slot.val == null || slot.val == own(variable))
+        {
+            let value = Expr::Constant(Value::Boolean(true));
+            self.emit(Step::Let { variable, value });
+            self.made_later.insert(object.0, variable);
+        }
     }
 
     /// `this(…)` in a constructor: the other one of as many parameters.

@@ -61,19 +61,27 @@ impl<'a> Translator<'a> {
     }
 
     /// The class of the sources that an expression is an object of, by its declaration.
-    pub fn class_of(&self, node: &'a Node) -> Option<usize> {
-        let java = match node.kind {
-            "parenthesized_expression" => return self.class_of(node.children.first()?),
-            "this" => return Some(self.class()),
+    pub fn class_of(&self, node: &Node) -> Option<usize> {
+        if node.kind == "this" {
+            return Some(self.class());
+        }
+        let java = self.declared_type(node)?;
+        self.index.class(java.split('<').next().unwrap_or(java))
+    }
+
+    /// The type that the sources declare for an expression: of a variable, a field, or what a method returns.
+    pub fn declared_type<'n>(&'n self, node: &'n Node) -> Option<&'n str> {
+        match node.kind {
+            "parenthesized_expression" => self.declared_type(node.children.first()?),
             "identifier" => match self.env.types.get(node.text()) {
-                Some(java) => java.as_str(),
-                None => self.index.field(self.class(), node.text())?.1.ty,
+                Some(java) => Some(java.as_str()),
+                None => Some(self.index.field(self.class(), node.text())?.1.ty),
             },
             "field_access" => {
                 let owner = self.class_of(node.child("object")?)?;
-                self.index.field(owner, node.child("field")?.text())?.1.ty
+                Some(self.index.field(owner, node.child("field")?.text())?.1.ty)
             }
-            "object_creation_expression" | "cast_expression" => node.child("type")?.text(),
+            "object_creation_expression" | "cast_expression" => Some(node.child("type")?.text()),
             "method_invocation" => {
                 let count = node.child("arguments").map_or(0, |all| all.children.len());
                 let owner = match node.child("object") {
@@ -83,11 +91,10 @@ impl<'a> Translator<'a> {
                         .or_else(|| self.index.class(object.text()))?,
                 };
                 let (_, method) = self.index.method(owner, node.name(), count)?;
-                method.child("type")?.text()
+                Some(method.child("type")?.text())
             }
-            _ => return None,
-        };
-        self.index.class(java.split('<').next().unwrap_or(java))
+            _ => None,
+        }
     }
 
     /// The method that a call on an object means, where it gets to the database.

@@ -79,6 +79,8 @@ pub(super) struct Translator<'a> {
     pub variables: Vec<Variable>,
     pub prepared: Vec<Prepared>,
     pub objects: Vec<FxHashMap<String, VariableId>>,
+    /// Variables that are NULL until an object is made, by object.
+    pub made_later: FxHashMap<usize, VariableId>,
     pub outputs: FxHashMap<u32, Vec<String>>,
     pub env: Env,
     pub frames: Vec<Frame>,
@@ -128,6 +130,7 @@ impl<'a> Translator<'a> {
             variables: Vec::new(),
             prepared: Vec::new(),
             objects: Vec::new(),
+            made_later: FxHashMap::default(),
             outputs: FxHashMap::default(),
             env: Env::default(),
             frames: Vec::new(),
@@ -277,7 +280,10 @@ impl<'a> Translator<'a> {
                     false => (Val::Expr(Expr::Variable(variable)), Some(variable)),
                 }
             }
-            other => (other, slot.variable),
+            other => {
+                self.note_made(&slot, &other);
+                (other, slot.variable)
+            }
         };
         let slot = Slot {
             val,
@@ -387,12 +393,11 @@ impl<'a> Translator<'a> {
                 _ => val,
             };
             let java = match declared.child("value") {
-                Some(made) if java == "var" => made.child("type").map_or(java, Node::text),
+                Some(made) if java == "var" => self.declared_type(made).unwrap_or(java),
                 _ => java,
             };
-            self.env
-                .types
-                .insert(declared.name().to_string(), java.to_string());
+            let java = java.to_string();
+            self.env.types.insert(declared.name().to_string(), java);
             self.declare(declared.name(), ty, val.unwrap_or(Val::Nothing));
         }
     }

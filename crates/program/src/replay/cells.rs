@@ -178,7 +178,8 @@ pub(super) fn accesses(
         match &part.action {
             Action::Select(select) => {
                 let read = reads(schema, call, part, result);
-                let whole = select.role == Role::From && !call.bound.shape.aggregate;
+                let plain = !call.bound.shape.aggregate && call.bound.nested.is_empty();
+                let whole = select.role == Role::From && plain;
                 found.extend(read.filter(|_| whole).unwrap_or(vec![Access::Unknown]));
             }
             _ => found.extend(writes(schema, part, result, left)),

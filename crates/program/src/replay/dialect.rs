@@ -86,10 +86,12 @@ impl Dialect {
         match (ty, value) {
             (_, Value::Null | Value::List(_)) => self.value(value),
             (Type::Boolean, Value::Integer(number)) => Ok((*number != 0).to_string()),
-            (Type::Timestamp, Value::Integer(seconds)) => self.text(&timestamp(*seconds)),
-            (Type::Timestamp, Value::Text(text)) => match text.parse() {
-                Ok(seconds) => self.text(&timestamp(seconds)),
-                Err(_) if text.is_empty() => self.text(NOW),
+            (Type::Timestamp | Type::Date | Type::Time, Value::Integer(seconds)) => {
+                self.text(part_of(ty, &timestamp(*seconds)))
+            }
+            (Type::Timestamp | Type::Date | Type::Time, Value::Text(text)) => match text.parse() {
+                Ok(seconds) => self.text(part_of(ty, &timestamp(seconds))),
+                Err(_) if text.is_empty() => self.text(part_of(ty, NOW)),
                 Err(_) => self.text(text),
             },
             (Type::Integer | Type::Real, Value::Text(text)) => match text.parse::<f64>() {
@@ -100,6 +102,15 @@ impl Dialect {
             (Type::Text | Type::Binary, other) => self.text(&as_text(other)),
             _ => self.value(value),
         }
+    }
+}
+
+/// What a column of that type holds of a date with a time.
+fn part_of(ty: Type, text: &str) -> &str {
+    match ty {
+        Type::Date => &text[..10],
+        Type::Time => &text[11..],
+        _ => text,
     }
 }
 

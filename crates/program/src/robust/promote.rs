@@ -81,7 +81,8 @@ pub(super) fn promote(
 /// The select of a statement that `for update` can be added to.
 fn select_of(statement: &mut Statement) -> Option<&mut Select> {
     let shape = &statement.shape;
-    if shape.aggregate || shape.distinct || !shape.group_by.is_empty() {
+    let nested = !statement.nested.is_empty();
+    if nested || shape.aggregate || shape.distinct || !shape.group_by.is_empty() {
         return None;
     }
     match statement.parts.as_mut_slice() {

@@ -44,7 +44,8 @@ impl KnownRows {
             (access.sure, access.sure_in_snapshot) = (certain, certain);
             return;
         }
-        let confirmed = statement.parts.len() == 1 && is_confirmed(path, access.statement);
+        let one = statement.parts.len() == 1 && statement.nested.is_empty();
+        let confirmed = one && is_confirmed(path, access.statement);
         if confirmed || (facts.is_fixed(access.table) && !is_conditional(part, &key)) {
             (access.sure, access.sure_in_snapshot) = (true, true);
             return;
@@ -193,6 +194,7 @@ fn has_all(
     each && constant
         && access.key.is_none()
         && facts.is_fixed(access.table)
+        && statement.nested.is_empty()
         && *statement.shape
             == Shape {
                 order_by: statement.shape.order_by.clone(),
@@ -215,7 +217,8 @@ fn first_of(
     let Expr::Column { column, .. } = ordering.value else {
         return None;
     };
-    if statement.shape.limit != Some(one) || access.key.is_some() {
+    let nested = !statement.nested.is_empty();
+    if statement.shape.limit != Some(one) || access.key.is_some() || nested {
         return None;
     }
     let table = schema.table(access.table);

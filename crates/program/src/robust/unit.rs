@@ -339,12 +339,14 @@ fn reads(
             .extend(columns.filter(|one| !written.contains(one)));
     }
     let mut compared = part.compared();
-    let cut = statement.shape.limit.is_some();
-    for ordering in &statement.shape.order_by {
-        let columns = ordering.value.columns_of(part.id);
-        match cut {
-            true => compared.columns.extend(columns),
-            false => reads.columns.extend(columns),
+    let shapes = statement.nested.iter().map(|nested| &nested.shape);
+    for shape in shapes.chain([&*statement.shape]) {
+        for ordering in &shape.order_by {
+            let columns = ordering.value.columns_of(part.id);
+            match shape.limit.is_some() {
+                true => compared.columns.extend(columns),
+                false => reads.columns.extend(columns),
+            }
         }
     }
     let Some(key) = key else {
@@ -376,7 +378,8 @@ pub(super) fn is_plain(statement: &Statement) -> bool {
             ..
         }]
     );
-    plain && !statement.shape.aggregate && statement.shape.group_by.is_empty()
+    let shape = &statement.shape;
+    plain && !shape.aggregate && shape.group_by.is_empty() && statement.nested.is_empty()
 }
 
 /// Whether the path goes this way only if a statement found no row.

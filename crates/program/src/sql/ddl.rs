@@ -362,9 +362,9 @@ pub(super) fn type_of(declared: &DataType) -> Type {
     let word: String = text.chars().take_while(char::is_ascii_alphabetic).collect();
     match word.as_str() {
         "bool" | "boolean" | "bit" => Type::Boolean,
-        "date" | "datetime" | "time" | "timestamp" | "timestamptz" | "smalldatetime" => {
-            Type::Timestamp
-        }
+        "datetime" | "timestamp" | "timestamptz" | "smalldatetime" => Type::Timestamp,
+        "date" => Type::Date,
+        "time" => Type::Time,
         "blob" | "bytea" | "binary" | "varbinary" | "tinyblob" | "mediumblob" | "longblob"
         | "bytes" => Type::Binary,
         "decimal" | "numeric" | "dec" | "float" | "real" | "double" | "number" | "money" => {

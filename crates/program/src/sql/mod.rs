@@ -6,7 +6,9 @@
 
 mod clause;
 mod ddl;
+mod lookup;
 mod merge;
+mod nested;
 mod parse;
 mod query;
 mod scope;

@@ -2,9 +2,10 @@
 
 use super::clause::{returns_all, unread, writes};
 use super::ddl::object_name;
+use super::lookup::has_aggregate;
+use super::nested::set_operation;
 use super::parse::parse;
-use super::scope::{Builder, Columns, Scope, Source};
-use crate::access::Reach;
+use super::scope::{Builder, Columns, Joined, Scope, Source};
 use crate::expr::{Comparison, Condition, Expr, PartId};
 use crate::ir::{Action, Lock, Ordering, Output, Part, Role, Shape};
 use crate::place::ProgramError;
@@ -14,7 +15,6 @@ use sqlparser::ast::{
     OrderByKind, OrderBySort, Query, SelectItem, SelectItemQualifiedWildcardKind, SetExpr,
     Statement, TableFactor, TableWithJoins,
 };
-use std::ops::Range;
 
 type Translated<T> = Result<T, ProgramError>;
 
@@ -26,14 +26,11 @@ pub(super) struct Found {
     pub shape: Shape,
     /// Its first part.
     pub first: Option<PartId>,
+    /// What it joins.
+    pub joined: Joined,
 }
 
 impl Builder<'_> {
-    /// A query whose rows only serve another part.
-    pub fn sub_query(&mut self, query: &Query) -> Translated<Found> {
-        self.query(query, Role::SubQuery)
-    }
-
     /// A query; its tables become parts of that role.
     pub fn query(&mut self, query: &Query, role: Role) -> Translated<Found> {
         self.enter()?;
@@ -96,15 +93,19 @@ impl Builder<'_> {
         match body {
             SetExpr::Select(select) => self.select(select, role),
             SetExpr::Query(query) => self.query(query, role),
-            SetExpr::SetOperation { left, right, .. } => {
+            SetExpr::SetOperation {
+                left,
+                right,
+                op,
+                set_quantifier,
+            } => {
                 self.enter()?;
                 let left = self.body(left, role)?;
-                if let Some(scope) = self.scopes.last_mut() {
-                    scope.sources.clear();
-                }
+                self.clear_scope();
                 let right = self.body(right, role)?;
+                self.clear_scope();
                 self.leave();
-                Ok(self.either(left, right))
+                self.combined(left, right, set_operation(*op, *set_quantifier), role)
             }
             SetExpr::Insert(statement)
             | SetExpr::Update(statement)
@@ -119,6 +120,7 @@ impl Builder<'_> {
                     outputs,
                     shape: Shape::default(),
                     first: None,
+                    joined: Joined::default(),
                 })
             }
             SetExpr::Values(_) => Err(self.unsupported("VALUES as a table")),
@@ -126,28 +128,10 @@ impl Builder<'_> {
         }
     }
 
-    /// A row of a set operation comes from one side or the other.
-    fn either(&mut self, left: Found, right: Found) -> Found {
-        let pairs = left.outputs.into_iter().zip(right.outputs);
-        let mut outputs = Vec::new();
-        for (left, right) in pairs {
-            outputs.push(Output {
-                name: left.name,
-                value: self.arguments.unknown(vec![left.value, right.value]),
-            });
-        }
-        Found {
-            outputs,
-            shape: Shape::default(),
-            first: left.first.or(right.first),
-        }
-    }
-
     fn select(&mut self, select: &ast::Select, role: Role) -> Translated<Found> {
         if let Some(clause) = unread(select) {
             return Err(self.unsupported(clause));
         }
-        let first = self.parts.len();
         let mut conditions = Vec::new();
         // The outputs come first in the text, and placeholders are counted in the order of the
         // text; those of a select list are rare, and only then the order is followed exactly.
@@ -157,13 +141,15 @@ impl Builder<'_> {
         for table in &select.from {
             self.from(table, role, &mut conditions)?;
         }
-        let own = first..self.parts.len();
         let after_from = self.placeholders;
         self.placeholders = counted;
         let outputs = self.outputs(&select.projection)?;
         self.placeholders = after_from.max(self.placeholders);
+        let joined = self.joined();
+        let mut after = None;
         if let Some(condition) = &select.selection {
-            conditions.push(self.condition(condition)?);
+            let condition = self.condition(condition)?;
+            after = self.after_outer_joins(condition, &joined, &mut conditions);
         }
         let group_by = match &select.group_by {
             GroupByExpr::Expressions(all, _) => self.ordered_by(all.iter(), &outputs)?,
@@ -176,14 +162,12 @@ impl Builder<'_> {
             read_after.extend(having.expressions().into_iter().cloned());
             kept = Some(having);
         }
-        let outside = self.parts.len() > own.end;
-        let aggregated = outputs
-            .iter()
-            .any(|output| has_aggregate(&output.value, &own, outside));
-        self.give(conditions, own, None);
+        let aggregated = outputs.iter().any(|output| has_aggregate(&output.value));
+        self.give(conditions, &joined, None);
         let mut group_by = group_by;
         group_by.extend(read_after);
         let mut shape = Shape {
+            filter: after,
             distinct: matches!(select.distinct, Some(Distinct::Distinct | Distinct::On(_))),
             group_by,
             having: kept,
@@ -201,6 +185,7 @@ impl Builder<'_> {
             outputs,
             shape,
             first: None,
+            joined,
         })
     }
 
@@ -247,6 +232,7 @@ impl Builder<'_> {
         role: Role,
         conditions: &mut Vec<Condition>,
     ) -> Translated<()> {
+        let start = self.joined();
         self.factor(&from.relation, role, conditions)?;
         for join in &from.joins {
             let (constraint, outer) = match &join.join_operator {
@@ -262,14 +248,34 @@ impl Builder<'_> {
                 JoinOperator::Semi(c) | JoinOperator::LeftSemi(c) => (Some(c), false),
                 _ => return Err(self.unsupported(&format!("the join `{join}`"))),
             };
-            let role = match (outer, role) {
+            let right = matches!(
+                join.join_operator,
+                JoinOperator::Right(_) | JoinOperator::RightOuter(_)
+            );
+            let role = match (outer && !right, role) {
                 (true, Role::From) => Role::Outer,
                 _ => role,
             };
             let left = self.scopes.last().map_or(0, |scope| scope.sources.len());
+            let before = self.joined();
             self.factor(&join.relation, role, conditions)?;
-            if let Some(constraint) = constraint {
-                self.constraint(constraint, left, conditions)?;
+            let Some(constraint) = constraint else {
+                continue;
+            };
+            let mut on = Vec::new();
+            self.constraint(constraint, left, &mut on)?;
+            match role {
+                // What an outer join asks decides which of its rows match, not which rows there are.
+                Role::Outer => {
+                    let new = self.joined().since(&before);
+                    self.give(on, &new, None);
+                }
+                Role::From if right => {
+                    let new = before.since(&start);
+                    self.set_outer(&new);
+                    self.give(on, &new, None);
+                }
+                Role::From | Role::SubQuery => conditions.extend(on),
             }
         }
         Ok(())
@@ -347,6 +353,7 @@ impl Builder<'_> {
                 }
                 let id = self.table(&table)?;
                 let part = self.add_select(id, role)?;
+                self.join_part(part);
                 self.source(alias.unwrap_or(table), Columns::Table(part, id));
                 Ok(())
             }
@@ -389,84 +396,10 @@ impl Builder<'_> {
         Ok(())
     }
 
-    fn derived(&mut self, query: &Query, name: String, role: Role) -> Translated<()> {
-        let found = self.query(query, role)?;
-        let shape = &found.shape;
-        if shape.aggregate || shape.limit.is_some() || !shape.group_by.is_empty() {
-            self.note(
-                &query.to_string(),
-                "its rows are joined one by one, without its groups and limits, so that an anomaly found may be none: \
-                 play it on a server; Select from it in a statement of its own",
-            );
-        }
-        self.source(name, Columns::Outputs(found.outputs));
-        Ok(())
-    }
-
     pub fn source(&mut self, name: String, columns: Columns) {
         if let Some(scope) = self.scopes.last_mut() {
             scope.sources.push(Source { name, columns });
         }
-    }
-
-    /// Gives each conjunct to the part that is looked up last among those it mentions, of this
-    /// query's own parts: its sub-queries come before. `target`, the part that writes, is looked up
-    /// last of all.
-    pub fn give(&mut self, conditions: Vec<Condition>, own: Range<usize>, target: Option<PartId>) {
-        let mut conjuncts: Vec<Condition> = Vec::new();
-        for condition in &conditions {
-            conjuncts.extend(condition.conjuncts().into_iter().cloned());
-        }
-        let order = self.lookup_order(&conjuncts, own, target);
-        for conjunct in conjuncts {
-            let mentions = |part: &&PartId| mentions(&conjunct, **part);
-            let last = order.iter().rev().find(mentions).or(order.first());
-            let Some(last) = last.copied() else { continue };
-            let part = &mut self.parts[last.0 as usize];
-            let before = std::mem::replace(&mut part.filter, Condition::True);
-            part.filter = before.and(conjunct);
-        }
-    }
-
-    /// Parts in the order in which a database would look them up: those reached by a key first.
-    fn lookup_order(
-        &mut self,
-        conjuncts: &[Condition],
-        own: Range<usize>,
-        target: Option<PartId>,
-    ) -> Vec<PartId> {
-        let all = own.map(|at| PartId(at as u32));
-        let mut left: Vec<PartId> = all.filter(|id| Some(*id) != target).collect();
-        let mut order: Vec<PartId> = Vec::new();
-        while !left.is_empty() {
-            let keyed = |id: &PartId| self.reached_by_key(*id, conjuncts, &left);
-            let at = left.iter().position(keyed).unwrap_or_else(|| {
-                let bound = |at: &usize| self.joined(left[*at], conjuncts, &left).bindings().len();
-                let places = (0..left.len()).rev();
-                places.max_by_key(bound).unwrap_or(0)
-            });
-            order.push(left.remove(at));
-        }
-        order.extend(target);
-        order
-    }
-
-    fn reached_by_key(&self, id: PartId, conjuncts: &[Condition], left: &[PartId]) -> bool {
-        let part = self.joined(id, conjuncts, left);
-        matches!(part.reach(self.schema), Reach::Key(_) | Reach::Unique(_))
-    }
-
-    /// The part with all conjuncts that can be tested once the parts that are not left are known.
-    fn joined(&self, id: PartId, conjuncts: &[Condition], left: &[PartId]) -> Part {
-        let mut part = self.parts[id.0 as usize].clone();
-        let others = |condition: &Condition| {
-            let mut others = left.iter().filter(|other| **other != id);
-            others.any(|other| mentions(condition, *other))
-        };
-        for conjunct in conjuncts.iter().filter(|conjunct| !others(conjunct)) {
-            part.filter = part.filter.and(conjunct.clone());
-        }
-        part
     }
 
     fn order(&mut self, query: &Query, found: &mut Found) -> Translated<()> {
@@ -528,41 +461,6 @@ impl Builder<'_> {
         }
         Ok(values)
     }
-}
-
-fn mentions(condition: &Condition, part: PartId) -> bool {
-    let exists = |condition: &Condition| match condition {
-        Condition::Exists(found) => *found == part,
-        Condition::Not(inner) => matches!(**inner, Condition::Exists(found) if found == part),
-        _ => false,
-    };
-    exists(condition) || !condition.columns_of(part).is_empty()
-}
-
-/// Whether an output is made of many rows of these parts. A sub-query in the select list makes its
-/// aggregates of its own rows; where there is one, `count(*)` inside an unknown is taken for its.
-fn has_aggregate(output: &Expr, own: &Range<usize>, outside: bool) -> bool {
-    let mut waiting = vec![(output, false)];
-    while let Some((expr, unknown)) = waiting.pop() {
-        if let Expr::Aggregate { argument, .. } = expr {
-            let inside = argument.iter().flat_map(|argument| argument.all());
-            let mut parts = inside.filter_map(|expr| match expr {
-                Expr::Column { part, .. } => Some(part.0 as usize),
-                _ => None,
-            });
-            let found = match parts.next() {
-                Some(part) => own.contains(&part),
-                None => !(unknown && outside),
-            };
-            if found {
-                return true;
-            }
-            continue;
-        }
-        let unknown = unknown || matches!(expr, Expr::Unknown { .. });
-        waiting.extend(expr.children().into_iter().map(|child| (child, unknown)));
-    }
-    false
 }
 
 fn lock_part(part: &mut Part, lock: Lock) {

@@ -1,8 +1,8 @@
 //! The names a statement can use, and the statement that is being built.
 
 use super::{Arguments, Placeholder};
-use crate::expr::{Condition, Expr, PartId, StatementId};
-use crate::ir::{Action, Argument, Output, Part, Role, Select, Shape, Statement};
+use crate::expr::{Condition, Expr, NestedId, PartId, StatementId};
+use crate::ir::{Action, Argument, Nested, Output, Part, Role, Select, Shape, Statement};
 use crate::place::{Note, NoteKind, Place, ProgramError, shorten};
 use crate::schema::{ColumnId, Schema, TableId, bare_name};
 use std::collections::BTreeSet;
@@ -34,6 +34,35 @@ pub(super) enum Columns {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Scope {
     pub sources: Vec<Source>,
+    /// What its FROM joins.
+    pub joined: Joined,
+}
+
+/// Parts and nested queries that are joined.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Joined {
+    pub parts: Vec<PartId>,
+    pub nested: Vec<NestedId>,
+}
+
+impl Joined {
+    /// What was added since then.
+    pub fn since(&self, before: &Joined) -> Joined {
+        Joined {
+            parts: self
+                .parts
+                .iter()
+                .skip(before.parts.len())
+                .copied()
+                .collect(),
+            nested: self
+                .nested
+                .iter()
+                .skip(before.nested.len())
+                .copied()
+                .collect(),
+        }
+    }
 }
 
 /// A statement on its way.
@@ -44,6 +73,7 @@ pub(super) struct Builder<'a> {
     pub notes: &'a mut Vec<Note>,
     pub sql: &'a str,
     pub parts: Vec<Part>,
+    pub nested: Vec<Nested>,
     pub given: Vec<Argument>,
     pub scopes: Vec<Scope>,
     /// The queries of WITH, by name.
@@ -67,6 +97,7 @@ impl<'a> Builder<'a> {
             notes,
             sql,
             parts: Vec::new(),
+            nested: Vec::new(),
             given: Vec::new(),
             scopes: Vec::new(),
             named_queries: Vec::new(),
@@ -283,6 +314,7 @@ impl<'a> Builder<'a> {
             parts: self.parts,
             outputs,
             shape: Box::new(shape),
+            nested: self.nested,
         }
     }
 
@@ -293,9 +325,16 @@ impl<'a> Builder<'a> {
         outputs: &[Output],
         shape: &Shape,
     ) -> BTreeSet<ColumnId> {
-        let mut values: Vec<&Expr> = outputs.iter().map(|output| &output.value).collect();
-        values.extend(&shape.group_by);
-        values.extend(shape.order_by.iter().map(|order| &order.value));
+        let mut values: Vec<&Expr> = Vec::new();
+        let inside = self.nested.iter().map(|one| (&one.outputs[..], &one.shape));
+        for (outputs, shape) in inside.chain([(outputs, shape)]) {
+            values.extend(outputs.iter().map(|output| &output.value));
+            values.extend(&shape.group_by);
+            values.extend(shape.order_by.iter().map(|order| &order.value));
+            values.extend(shape.filter.iter().flat_map(Condition::expressions));
+        }
+        let nested = self.nested.iter();
+        values.extend(nested.flat_map(|one| one.filter.expressions()));
         for other in self.parts.iter().filter(|other| other.id != part) {
             values.extend(other.filter.expressions());
             match &other.action {

@@ -3,7 +3,6 @@
 use super::ddl::object_name;
 use super::scope::Builder;
 use crate::expr::{Aggregate, Comparison, Condition, Expr, Operator, Value};
-use crate::ir::{Output, Shape};
 use crate::place::ProgramError;
 use sqlparser::ast::{
     self, BinaryOperator, CaseWhen, DuplicateTreatment, FunctionArg, FunctionArgExpr,
@@ -281,27 +280,8 @@ impl Builder<'_> {
 
     /// The value of `(select …)`.
     fn scalar(&mut self, query: &Query) -> Translated<Expr> {
-        let found = self.sub_query(query)?;
-        self.note_limit(query, &found.shape);
-        Ok(self.one_value(found.outputs))
-    }
-
-    /// A sub-query that is cut to some of its rows stands for any of them.
-    fn note_limit(&mut self, query: &Query, shape: &Shape) {
-        if shape.limit.is_some() && !shape.aggregate {
-            let assumed = "its order and limit are not followed, it may be any of its rows; Select the row before, in a \
-                           statement of its own";
-            self.note(&query.to_string(), assumed);
-        }
-    }
-
-    fn one_value(&mut self, outputs: Vec<Output>) -> Expr {
-        match outputs.into_iter().next().map(|output| output.value) {
-            Some(value @ (Expr::Column { .. } | Expr::Constant(_) | Expr::Parameter(_))) => value,
-            // An aggregate or an expression of the sub-query's rows: only what it reads matters.
-            Some(value) => self.arguments.unknown(vec![value]),
-            None => self.arguments.unknown(Vec::new()),
-        }
+        let first = self.inner(query, true)?.into_iter().next();
+        Ok(first.unwrap_or_else(|| self.arguments.unknown(Vec::new())))
     }
 
     /// The truth of an expression. Chains of AND and OR are followed without recursion.
@@ -363,8 +343,7 @@ impl Builder<'_> {
                 negated,
             } => self.in_query(expr, subquery, *negated),
             E::Exists { subquery, negated } => {
-                let found = self.sub_query(subquery)?;
-                let exists = found.first.map_or(Condition::True, Condition::Exists);
+                let exists = self.exists(subquery)?;
                 Ok(negate_if(*negated, exists))
             }
             E::AnyOp {
@@ -491,15 +470,14 @@ impl Builder<'_> {
         negated: bool,
     ) -> Translated<Condition> {
         let value = self.expr(expr)?;
-        let found = self.sub_query(query)?;
-        self.note_limit(query, &found.shape);
-        if let (Expr::List(members), false) = (&value, negated) {
-            let pairs = members.iter().cloned().zip(found.outputs);
-            let equal =
-                pairs.map(|(a, output)| Condition::compare(Comparison::Equal, a, output.value));
+        let members = self.inner(query, false)?;
+        if let (Expr::List(values), false) = (&value, negated) {
+            let pairs = values.iter().cloned().zip(members);
+            let equal = pairs.map(|(a, b)| Condition::compare(Comparison::Equal, a, b));
             return Ok(equal.fold(Condition::True, Condition::and));
         }
-        let member = self.one_value(found.outputs);
+        let first = members.into_iter().next();
+        let member = first.unwrap_or_else(|| self.arguments.unknown(Vec::new()));
         if !negated {
             return Ok(Condition::compare(Comparison::Equal, value, member));
         }

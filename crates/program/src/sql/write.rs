@@ -119,9 +119,8 @@ impl Builder<'_> {
                 }
                 _ => {
                     from_select = true;
-                    let found = self.query(query, Role::From)?;
-                    let values = found.outputs.into_iter().map(|output| output.value);
-                    rows.push(rows_of(&columns, values.collect()));
+                    let values = self.inserted(query)?;
+                    rows.push(rows_of(&columns, values));
                 }
             },
             // MySQL: insert into t set a = 1.
@@ -341,7 +340,7 @@ impl Builder<'_> {
         for joined in from {
             self.from(joined, Role::From, &mut conditions)?;
         }
-        let own = 0..self.parts.len();
+        let joined = self.joined();
         for assignment in &update.assignments {
             sets.extend(self.assignment(assignment, table)?);
         }
@@ -349,7 +348,7 @@ impl Builder<'_> {
             conditions.push(self.condition(condition)?);
         }
         self.parts[part.0 as usize].action = Action::Update { sets };
-        self.give(conditions, own, Some(part));
+        self.give(conditions, &joined, Some(part));
         if update.limit.is_some() {
             self.note(
                 self.sql,
@@ -386,12 +385,12 @@ impl Builder<'_> {
         for table in delete.using.iter().flatten() {
             self.from(table, Role::From, &mut conditions)?;
         }
-        let own = 0..self.parts.len();
+        let joined = self.joined();
         if let Some(condition) = &delete.selection {
             conditions.push(self.condition(condition)?);
         }
         self.parts[part.0 as usize].action = Action::Delete;
-        self.give(conditions, own, Some(part));
+        self.give(conditions, &joined, Some(part));
         let outputs = self.returning(&delete.returning, part, table);
         self.scopes.pop();
         outputs

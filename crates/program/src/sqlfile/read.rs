@@ -152,14 +152,16 @@ fn parameter_type(scanner: &mut Scanner<'_>) -> Result<Type, ProgramError> {
         "real" | "float" | "double" | "decimal" | "numeric" | "money" => Ok(Type::Real),
         "text" | "varchar" | "char" | "string" | "uuid" => Ok(Type::Text),
         "bool" | "boolean" => Ok(Type::Boolean),
-        "timestamp" | "date" | "time" | "datetime" | "timestamptz" => Ok(Type::Timestamp),
+        "timestamp" | "datetime" | "timestamptz" => Ok(Type::Timestamp),
+        "date" => Ok(Type::Date),
+        "time" => Ok(Type::Time),
         "binary" | "blob" | "bytea" => Ok(Type::Binary),
         "list" => Ok(Type::List),
         "any" => Ok(Type::Other),
         _ => Err(ProgramError::new(
             &place,
             format!("no type {name}"),
-            "Types are int, real, text, bool, timestamp, binary, any, or one of these with [].",
+            "Types are int, real, text, bool, timestamp, date, time, binary, any, or one of these with [].",
         )),
     }
 }

@@ -313,3 +313,24 @@ fn what_is_external_in_the_programs_ends_as_a_serial_order_does() {
     }
     assert!(external > 100, "{external}");
 }
+
+/// A branch that needs eleven rows was never taken: a search had as many rows as there were searches.
+#[test]
+fn regression_as_many_rows_as_are_counted() {
+    let program = program(
+        "create table entry (id int primary key, account int not null);
+         create table account (id int primary key, bal int not null);
+         transaction fee(e int, a int)
+           select count(*) into :n from entry where account = :a;
+           if :n > 10 then
+             select bal into :b from account where id = :a;
+             update account set bal = :b - 100 where id = :a;
+           end if;
+         end;",
+    );
+    let options = Options {
+        levels: vec![StoreLevel::ReadCommitted],
+        ..Options::default()
+    };
+    assert_eq!(analyse(&program, &options).anomalies.len(), 1);
+}

@@ -210,10 +210,45 @@ public class Shop {
     }
 }"#;
     let program = read(&[KEEPER, shop]);
-    assert_eq!(program.left_out(), 1);
+    // What is guessed, and what the keeper prepares and nobody here executes.
+    assert_eq!(program.left_out(), 2);
     for (name, missing) in [("look", 0), ("guess", 1)] {
         let mut named = program.clone();
         named.keep(&[name.to_string()]);
         assert_eq!((names(&named), named.left_out()), (vec![name], missing));
     }
+}
+
+/// One method prepares for all databases: the plain text counts, wherever it stands.
+#[test]
+fn one_method_may_prepare_in_several_ways() {
+    let text = "
+        class Seats {
+            private PreparedStatement find;
+            private Connection con;
+            public void init(int kind) throws SQLException {
+                if (kind == 1) {
+                    find = con.prepareStatement(\"select stock from item with (updlock) where id = ?\");
+                } else {
+                    find = con.prepareStatement(\"select stock from item where id = ? for update\");
+                }
+            }
+            public int look(int id) throws SQLException {
+                find.setInt(1, id);
+                ResultSet rows = find.executeQuery();
+                rows.next();
+                return rows.getInt(1);
+            }
+        }";
+    let (schema, _) = program::schema_of(
+        "create table item (id int primary key, stock int not null);",
+        "item.sql",
+    )
+    .expect("tables");
+    let name = "Seats.java";
+    let program = program::read_java(&[program::JavaFile { name, text }], &schema);
+    let program = program.unwrap_or_else(|error| panic!("{error}"));
+    let statements = program.transactions.iter().flat_map(|one| one.statements());
+    let texts: Vec<&str> = statements.map(|one| one.sql.as_str()).collect();
+    assert_eq!(texts, ["select stock from item where id = ? for update"]);
 }

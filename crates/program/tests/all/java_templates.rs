@@ -206,12 +206,23 @@ fn statements_in_no_transaction_are_named() {
                 template.update("delete from item where id = ?", key);
             }
         }"#;
-    let notes = of_kind(&read(text), NoteKind::Boundary);
+    let mut program = read(text);
+    let notes = of_kind(&program, NoteKind::Unplaced);
     assert_eq!(notes.len(), 1, "{notes:?}");
     assert!(
         notes[0].contains("Items.java:8:33: `delete from item"),
         "{notes:?}"
     );
+    // Nothing is proved without it, but of those that are named.
+    assert_eq!(program.left_out(), 1);
+    program.keep(&["used".to_string()]);
+    assert_eq!(program.left_out(), 0);
+
+    let text = text.replace("delete from item", "select id from item");
+    let program = read(&text);
+    let notes = of_kind(&program, NoteKind::Boundary);
+    assert_eq!(notes.len(), 1, "{notes:?}");
+    assert_eq!(program.left_out(), 0);
 }
 
 /// What is executed in a stored procedure is not taken for a transaction of a script.

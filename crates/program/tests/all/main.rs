@@ -2,6 +2,7 @@
 #![allow(missing_docs)]
 
 mod bank;
+mod column_types;
 mod computed_keys;
 mod consequences;
 mod engine_keys;
@@ -13,6 +14,7 @@ mod java;
 mod java_classes;
 mod java_commits;
 mod java_declared;
+mod java_entries;
 mod java_helpers;
 mod java_kept;
 mod java_objects;
@@ -22,6 +24,7 @@ mod java_templates;
 mod java_unread;
 mod log;
 mod micro;
+mod nested;
 mod order_invariants;
 mod play;
 mod plays;

@@ -180,3 +180,22 @@ fn keys_may_come_before_their_table() {
         .collect();
     assert_eq!(told, ["left out: no such table"]);
 }
+
+/// Without a file of tables, those count that the application makes itself.
+#[test]
+fn an_application_may_make_its_tables() {
+    let java = "public class Hall {
+        static final String SEATS = \"seat\";
+        static final String MAKE = \"CREATE TABLE IF NOT EXISTS \" + SEATS + \" (id int primary key,\"
+            + \" taken int not null)\";
+        Connection con;
+        public void make() throws SQLException { con.createStatement().execute(MAKE); }
+        public void take(int id) throws SQLException {
+            PreparedStatement take = con.prepareStatement(\"update seat set taken = 1 where id = ?\");
+            take.setInt(1, id);
+            take.executeUpdate();
+        }
+    }";
+    let expected = ["make", "take"].map(str::to_string);
+    assert_eq!(names(&[("Hall.java", java)]), Ok(expected.to_vec()));
+}

@@ -230,35 +230,3 @@ fn the_row_of_a_loop_may_be_called_row() {
         assert_eq!(program.transactions[0].statements().len(), 2, "{head}");
     }
 }
-
-/// Which row a sub-query with a limit finds is not followed: that is said, where it was silent.
-#[test]
-fn regression_a_limit_in_a_sub_query_is_noted() {
-    let notes = |condition: &str| {
-        let text = format!(
-            "create table seat (id int primary key, who int);
-             transaction take(w int)
-               update seat set who = :w where id {condition};
-             end;"
-        );
-        let program = program::read_sql_file(&text, "seats.sql", None);
-        let program = program.unwrap_or_else(|error| panic!("{error}"));
-        program
-            .notes
-            .iter()
-            .map(ToString::to_string)
-            .collect::<Vec<_>>()
-    };
-    for limited in [
-        "in (select id from seat where who is null order by id limit 1)",
-        "= (select id from seat where who is null limit 1)",
-    ] {
-        let told = notes(limited);
-        assert!(
-            told.len() == 1 && told[0].contains("limit are not followed"),
-            "{told:?}"
-        );
-    }
-    assert_eq!(notes("in (select id from seat where who is null)"), [""; 0]);
-    assert_eq!(notes("= (select max(id) from seat limit 1)"), [""; 0]);
-}

@@ -58,7 +58,7 @@ fn shown(rows: &[Vec<Value>]) -> String {
 }
 
 /// The rows that a statement returns, or how it fails.
-fn returned(sql: &str) -> String {
+pub(crate) fn returned(sql: &str) -> String {
     let program = program(sql);
     let scenario = Scenario {
         rows: rows(),
@@ -73,7 +73,7 @@ fn returned(sql: &str) -> String {
 }
 
 /// How many rows a statement changed, and the table afterwards.
-fn left(sql: &str, table: u32) -> String {
+pub(crate) fn left(sql: &str, table: u32) -> String {
     let program = program(sql);
     let scenario = Scenario {
         rows: rows(),

@@ -1,5 +1,6 @@
 //! Rows for what instances look up by their arguments.
 
+use super::super::decode::time_value;
 use super::links::{Links, aliases};
 use crate::access::Reach;
 use crate::expr::{Expr, ParameterId, Value};
@@ -116,7 +117,7 @@ fn row(
                 Type::Boolean => Value::Boolean(false),
                 Type::Real => Value::Real(number as f64),
                 Type::Text | Type::Binary => Value::Text("a".to_string()),
-                Type::Timestamp => Value::Text("2024-01-01 00:00:00".to_string()),
+                Type::Timestamp | Type::Date | Type::Time => time_value(0, own.ty),
                 Type::Integer | Type::List | Type::Other => Value::Integer(number),
             },
         }

@@ -1,5 +1,6 @@
 //! Other rows and arguments for the same transactions.
 
+use super::super::decode::time_value;
 use super::links::{Class, Links};
 use crate::expr::Value;
 use crate::ir::{Program, Transaction};
@@ -224,7 +225,7 @@ fn argument(
         Type::Real => Value::Real(spread as f64),
         Type::Integer | Type::Other => Value::Integer(spread),
         Type::List => Value::List(Vec::new()),
-        Type::Timestamp => Value::Text("2024-01-01 00:00:00".to_string()),
+        Type::Timestamp | Type::Date | Type::Time => time_value(0, ty),
         Type::Text | Type::Binary => {
             let column = links.column_of(number, at);
             let cell = column.and_then(|(table, column)| {

@@ -2,7 +2,7 @@
 
 use super::super::candidate::visible_by_level;
 use super::super::constraint::{Constraints, Formula};
-use super::{Encoder, Here, Symbol, View, Write, WriteKind, WrittenRow};
+use super::{Encoder, Here, Symbol, View, Write, WriteKind, WrittenRow, strength};
 use crate::access::Reach;
 use crate::ir::{Action, Insert, OnConflict, Part, Set};
 use crate::scenario::Point;
@@ -166,11 +166,15 @@ impl Encoder<'_> {
         values
     }
 
-    fn learn_type(&mut self, value: &Symbol, ty: Type) {
+    /// A value of that type is written here, or looked for.
+    pub(super) fn learn_type(&mut self, value: &Symbol, ty: Type) {
         if let Symbol::Scalar { value, .. } = value
             && let Some(variable) = value.single()
         {
-            self.types.entry(variable).or_insert(ty);
+            let known = self.types.entry(variable).or_insert(ty);
+            if strength(ty) > strength(*known) {
+                *known = ty;
+            }
         }
     }
 

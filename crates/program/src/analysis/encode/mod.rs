@@ -71,6 +71,18 @@ impl Caps {
     }
 }
 
+/// Of two types that are compared, or of which one is written to the other, the stronger one decides how values look.
+pub(super) fn strength(ty: Type) -> u8 {
+    match ty {
+        Type::Date => 5,
+        Type::Time => 4,
+        Type::Timestamp => 3,
+        Type::Text => 1,
+        Type::Other => 0,
+        _ => 2,
+    }
+}
+
 /// A row of a table, called by its key.
 #[derive(Clone, Debug)]
 pub(super) struct Name {

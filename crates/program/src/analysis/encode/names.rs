@@ -4,7 +4,7 @@ use super::super::candidate::Candidate;
 use super::super::constraint::{Constraints, Linear};
 use super::{Encoder, Name, Symbol};
 use crate::access::{Binding, Reach};
-use crate::expr::{Condition, Expr, Row, Value};
+use crate::expr::{Aggregate, Condition, Expr, Row, Value};
 use crate::ir::{Action, Part, Statement};
 use crate::schema::{ColumnId, TableId, Type};
 use rustc_hash::FxHashMap;
@@ -15,6 +15,8 @@ pub(in super::super) const ELEMENTS_MAX: usize = 3;
 const INDEXED_MAX: usize = 64;
 /// The most rows of a table that no statement calls by key.
 pub(in super::super) const OTHERS_MAX: usize = 4;
+/// The most rows of a table that there are where a path counts them.
+const COUNTED_MAX: usize = 12;
 /// The distance of two texts of the program among all texts.
 const TEXT_STEP: i64 = 1000;
 
@@ -39,9 +41,14 @@ pub(in super::super) fn expressions(statement: &Statement) -> Vec<&Expr> {
             Action::Select(_) | Action::Delete => {}
         }
     }
-    found.extend(statement.outputs.iter().map(|output| &output.value));
-    found.extend(statement.shape.order_by.iter().map(|order| &order.value));
-    found.extend(statement.shape.limit.iter());
+    let nested = statement.nested.iter();
+    let nested = nested.map(|one| (&one.outputs, &one.shape));
+    for (outputs, shape) in nested.chain([(&statement.outputs, &*statement.shape)]) {
+        found.extend(outputs.iter().map(|output| &output.value));
+        found.extend(shape.order_by.iter().map(|order| &order.value));
+        found.extend(shape.limit.iter());
+        found.extend(shape.filter.iter().flat_map(Condition::expressions));
+    }
     found
 }
 
@@ -70,7 +77,8 @@ impl<'a> Encoder<'a> {
         match ty {
             Type::Boolean => 0,
             Type::Text | Type::Binary => text_code(self.texts.len()) + count,
-            Type::Timestamp => 60 * count,
+            Type::Timestamp | Type::Time => 60 * count,
+            Type::Date => count,
             _ if key => 1 + count + self.variation * (7 + 2 * count),
             _ => 100 + 10 * count + count % 7 + self.variation * (331 + 53 * count),
         }
@@ -130,6 +138,7 @@ impl<'a> Encoder<'a> {
     /// Names the rows of all statements, before any is executed: a search goes over all.
     pub(super) fn call_rows(&mut self) {
         let mut others: FxHashMap<TableId, usize> = FxHashMap::default();
+        let mut counted: FxHashMap<TableId, usize> = FxHashMap::default();
         for (instance, run) in self.candidate.instances.iter().enumerate() {
             let mut known: Vec<(TableId, Vec<&'a Expr>, usize)> = Vec::new();
             let mut searched: FxHashMap<TableId, usize> = FxHashMap::default();
@@ -153,6 +162,8 @@ impl<'a> Encoder<'a> {
                         None => {
                             *searched.entry(part.table).or_default() +=
                                 rows_wanted(&run.path, position);
+                            let most = counted.entry(part.table).or_default();
+                            *most = rows_counted(&run.path, position).max(*most);
                         }
                     }
                 }
@@ -164,9 +175,10 @@ impl<'a> Encoder<'a> {
         let mut others: Vec<(TableId, usize)> = others.into_iter().collect();
         others.sort();
         for (table, rows) in others {
-            self.caps.rows |= rows > OTHERS_MAX;
+            let counted = counted.get(&table).copied().unwrap_or(0);
+            self.caps.rows |= rows > OTHERS_MAX || counted > COUNTED_MAX;
             let first = self.names.len();
-            for _ in 0..rows.min(OTHERS_MAX) {
+            for _ in 0..rows.min(OTHERS_MAX).max(counted.min(COUNTED_MAX)) {
                 self.name(table, None);
             }
             self.set_apart(table, first);
@@ -275,7 +287,10 @@ impl<'a> Encoder<'a> {
             let declared = &declared.columns[column.index()];
             let value = given.next().flatten();
             key.push(match value {
-                Some(value) => value,
+                Some(value) => {
+                    self.learn_type(&Encoder::scalar(value.clone()), declared.ty);
+                    value
+                }
                 None => match self.fresh(format!("r{number}.{}", declared.name), declared.ty, true)
                 {
                     Symbol::Scalar { value, .. } => value,
@@ -314,6 +329,60 @@ fn indexed(path: &crate::paths::Path, parameter: u32) -> usize {
         {
             most = most.max(at.saturating_add(1).min(INDEXED_MAX));
         }
+    }
+    most
+}
+
+/// The least number of rows with which the path goes on as it does, where it compares how many there are with constants.
+fn rows_counted(path: &crate::paths::Path, statement: usize) -> usize {
+    let output = |at: u32| {
+        let output = path.statements[statement].outputs.get(at as usize);
+        output.map(|output| &output.value)
+    };
+    let is_count = |expr: &Expr| match expr {
+        Expr::RowCount(of) => of.0 as usize == statement,
+        Expr::Field {
+            statement: of,
+            output: at,
+            ..
+        } if of.0 as usize == statement => matches!(
+            output(*at),
+            Some(Expr::Aggregate {
+                function: Aggregate::Count,
+                ..
+            })
+        ),
+        _ => false,
+    };
+    let mut most = 0;
+    let guards = path
+        .guards
+        .iter()
+        .flat_map(|guard| guard.condition.conjuncts());
+    for guard in guards {
+        let (condition, wanted) = match guard {
+            Condition::Not(inner) => (&**inner, false),
+            other => (other, true),
+        };
+        let Condition::Compare {
+            comparison,
+            left,
+            right,
+        } = condition
+        else {
+            continue;
+        };
+        let (comparison, number) = match (left, right) {
+            (count, Expr::Constant(Value::Integer(number))) if is_count(count) => {
+                (*comparison, *number)
+            }
+            (Expr::Constant(Value::Integer(number)), count) if is_count(count) => {
+                (comparison.mirrored(), *number)
+            }
+            _ => continue,
+        };
+        let fits = |count: &usize| comparison.holds((*count as i64).cmp(&number)) == wanted;
+        most = most.max((0..=COUNTED_MAX).find(fits).unwrap_or(COUNTED_MAX + 1));
     }
     most
 }

@@ -3,8 +3,8 @@
 use super::super::constraint::{Constraints, Formula, Linear};
 use super::{Encoder, Here, Symbol, Tuple, View};
 use crate::access::Reach;
-use crate::expr::{Aggregate, Condition, Expr, Value};
-use crate::ir::{Action, Part, Role, Statement};
+use crate::expr::{Aggregate, Condition, Expr, NestedId, Value};
+use crate::ir::{Action, Nested, Part, Role, Statement};
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
@@ -41,10 +41,25 @@ fn asked(statement: &Statement) -> BTreeSet<usize> {
     found
 }
 
+/// How the rows of a part serve the statement. Those of a nested query may be missing where its rows are there: it may
+/// count them, be the side of an outer join, or put rows of other tables beside them.
 fn role(statement: &Statement, part: usize) -> Role {
-    match &statement.parts[part].action {
+    let role = match &statement.parts[part].action {
         Action::Select(select) => select.role,
         _ => Role::From,
+    };
+    let id = statement.parts[part].id;
+    let missing = |at: usize| {
+        let nested = &statement.nested[at];
+        let one = nested.shape.aggregate && nested.shape.group_by.is_empty();
+        let side = NestedId(at as u32);
+        let united = |other: &Nested| other.set.is_some() && other.from.contains(&side);
+        let combined = statement.nested.iter().any(united);
+        nested.parts.contains(&id) && (one || combined || nested.role == Role::Outer)
+    };
+    match role == Role::From && (0..statement.nested.len()).any(missing) {
+        true => Role::Outer,
+        false => role,
     }
 }
 
@@ -84,6 +99,9 @@ impl Encoder<'_> {
 
     fn join(&mut self, instance: usize, position: usize, view: &View) -> Vec<Tuple> {
         let statement = self.statement(instance, position);
+        // Rows that a nested query makes are taken for those it is made of.
+        let shaped = |one: &Nested| one.role != Role::SubQuery;
+        self.caps.not_followed |= statement.nested.iter().any(shaped);
         let asked = asked(statement);
         let searched = |part: &&Part| !matches!(part.action, Action::Insert(_));
         let mut conjuncts: Vec<(&Condition, BTreeSet<usize>)> = Vec::new();
@@ -124,6 +142,18 @@ impl Encoder<'_> {
             // What an insert returns is its row.
             for tuple in &mut tuples {
                 tuple.rows[at] = self.called.get(&(instance, position, at)).copied();
+            }
+        }
+        if let Some(filter) = &statement.shape.filter {
+            for tuple in &mut tuples {
+                let here = Here {
+                    instance,
+                    statement: position,
+                    rows: tuple.rows.clone(),
+                    view: view.clone(),
+                };
+                let holds = self.holds(filter, &here);
+                tuple.when = self.constraints.and([tuple.when, holds]);
             }
         }
         self.without_sub_queries(statement, tuples)
@@ -319,7 +349,12 @@ impl Encoder<'_> {
 
     /// Whether keys allow one row of a result at most.
     fn one_at_most(&self, instance: usize, position: usize) -> bool {
-        let parts = &self.statement(instance, position).parts;
+        let statement = self.statement(instance, position);
+        let parts = &statement.parts;
+        let united = |nested: &Nested| nested.set.is_some();
+        if statement.nested.iter().any(united) {
+            return false;
+        }
         let one = |part: &Part| {
             let reach = part.reach(&self.program.schema);
             matches!(reach, Reach::Key(_) | Reach::Unique(_))

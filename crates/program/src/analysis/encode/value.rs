@@ -55,6 +55,8 @@ impl Encoder<'_> {
                 Symbol::Scalar { .. } => self.opaque(),
             },
             Expr::Call { name, arguments } => self.call_value(name, arguments, here),
+            // What it is made of, of any of the rows; a value made of several is not followed.
+            Expr::Nested { value, .. } => self.value(value, here),
             Expr::Unknown { id, .. } => self.unknown(here.instance, id.0),
             // A variable or a cursor is not in a path; an aggregate is an output.
             Expr::Variable(_) | Expr::Field { .. } | Expr::Aggregate { .. } => self.opaque(),

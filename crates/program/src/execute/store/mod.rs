@@ -37,7 +37,7 @@ impl Store<'_> {
         view: &View,
         numbers: &mut dyn Numbers,
     ) -> Result<Effect, ExecuteError> {
-        let work = Work::new(self, view, &bound.parts);
+        let work = Work::new(self, view, bound);
         let writes = |action: &Action| !matches!(action, Action::Select(_));
         let effect = match bound.parts.iter().any(|part| writes(&part.action)) {
             true => {
@@ -71,7 +71,7 @@ impl Store<'_> {
         bound: &Bound,
         view: &View,
     ) -> Result<Vec<InsertedKey>, ExecuteError> {
-        let work = Work::new(self, view, &bound.parts);
+        let work = Work::new(self, view, bound);
         write::inserted_keys(&work)
     }
 

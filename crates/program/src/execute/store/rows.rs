@@ -3,17 +3,21 @@
 //! A sub-query has no rows of its own in the result. A condition that compares with its columns
 //! holds if it holds for some of its rows: that is what `in (select …)` means, and negated,
 //! `not in`. Conditions joined by AND that compare with the same sub-query are about the same row
-//! of it. Its column as a value is that of its first row; an aggregate of it is over all its rows.
+//! of it. Its column as a value is that of its first row.
 //! Two tables belong to the same sub-query if the condition of one mentions the other.
+//!
+//! A nested query is one more part, numbered after those of the statement, whose rows are made by
+//! [`super::select`] where they are asked for.
 
 use super::super::environment::type_of_value;
 use super::super::error::ExecuteError;
 use super::super::evaluate::{Scope, either, evaluate, holds};
+use super::super::ground::Bound;
 use super::log::{RowId, RowState, Store, View, name_of};
-use super::select::aggregate;
+use super::select::nested_rows;
 use crate::access::Reach;
-use crate::expr::{Condition, Expr, PartId, Value};
-use crate::ir::{Action, Part, Role};
+use crate::expr::{Condition, Expr, NestedId, PartId, Value};
+use crate::ir::{Action, Lock, Nested, Part, Role};
 use crate::schema::Type;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -33,7 +37,10 @@ pub(in super::super) struct Work<'a, 'p> {
     pub store: &'a Store<'p>,
     pub view: &'a View,
     pub parts: &'a [Part],
+    pub nested: &'a [Nested],
     pub looked: RefCell<Vec<Looked>>,
+    /// What nested queries lock.
+    pub locked: RefCell<Vec<(RowId, Lock)>>,
     tables: RefCell<BTreeMap<u32, Rc<Vec<Rc<RowState>>>>>,
 }
 
@@ -43,18 +50,37 @@ pub(in super::super) type Standing = Vec<Option<Rc<RowState>>>;
 type Found<T> = Result<T, ExecuteError>;
 
 impl<'a, 'p> Work<'a, 'p> {
-    pub fn new(store: &'a Store<'p>, view: &'a View, parts: &'a [Part]) -> Work<'a, 'p> {
+    pub fn new(store: &'a Store<'p>, view: &'a View, bound: &'a Bound) -> Work<'a, 'p> {
         Work {
             store,
             view,
-            parts,
-            looked: RefCell::new(vec![Looked::default(); parts.len()]),
+            parts: &bound.parts,
+            nested: &bound.nested,
+            looked: RefCell::new(vec![Looked::default(); bound.parts.len()]),
+            locked: RefCell::default(),
             tables: RefCell::default(),
         }
     }
 
     pub fn nowhere(&self) -> Standing {
-        vec![None; self.parts.len()]
+        vec![None; self.parts.len() + self.nested.len()]
+    }
+
+    /// The number that a nested query has as a part.
+    pub fn as_part(&self, id: NestedId) -> PartId {
+        PartId(self.parts.len() as u32 + id.0)
+    }
+
+    fn nested(&self, part: PartId) -> Option<&'a Nested> {
+        let at = (part.0 as usize).checked_sub(self.parts.len())?;
+        self.nested.get(at)
+    }
+
+    fn filter(&self, part: PartId) -> &'a Condition {
+        match self.nested(part) {
+            Some(nested) => &nested.filter,
+            None => &self.parts[part.0 as usize].filter,
+        }
     }
 
     fn rows_of(&self, part: &Part) -> Rc<Vec<Rc<RowState>>> {
@@ -101,6 +127,7 @@ impl<'a, 'p> Work<'a, 'p> {
             Expr::Column { part, .. } => standing
                 .get(part.0 as usize)
                 .is_some_and(|row| row.is_some()),
+            Expr::Nested { nested, .. } => standing[self.as_part(*nested).0 as usize].is_some(),
             Expr::Aggregate { .. } => false,
             _ => true,
         };
@@ -108,6 +135,9 @@ impl<'a, 'p> Work<'a, 'p> {
     }
 
     fn is_sub_query(&self, part: PartId) -> bool {
+        if let Some(nested) = self.nested(part) {
+            return nested.role == Role::SubQuery;
+        }
         let part = self.parts.get(part.0 as usize);
         part.is_some_and(|part| match &part.action {
             Action::Select(select) => select.role == Role::SubQuery,
@@ -115,20 +145,36 @@ impl<'a, 'p> Work<'a, 'p> {
         })
     }
 
+    /// The query that makes rows of a part's rows, if there is one; the outermost.
+    fn outermost(&self, part: PartId) -> PartId {
+        let mut found = part;
+        for (at, nested) in (0..).zip(self.nested) {
+            let inside = nested.from.iter().any(|one| self.as_part(*one) == found);
+            if inside || nested.parts.contains(&found) {
+                found = self.as_part(NestedId(at));
+            }
+        }
+        found
+    }
+
     /// The sub-queries that a condition compares with and that stand nowhere yet.
     fn compared_with(&self, condition: &Condition, standing: &Standing) -> BTreeSet<PartId> {
         let mut found = BTreeSet::new();
         let mut waiting = condition.expressions();
         while let Some(expr) = waiting.pop() {
-            match expr {
-                Expr::Aggregate { .. } => {}
-                Expr::Column { part, .. } => {
-                    let stands = standing.get(part.0 as usize).is_some_and(Option::is_some);
-                    if !stands && self.is_sub_query(*part) {
-                        found.insert(*part);
-                    }
+            let part = match expr {
+                Expr::Aggregate { .. } => continue,
+                Expr::Column { part, .. } => *part,
+                Expr::Nested { nested, .. } if self.nested[nested.0 as usize].scalar => continue,
+                Expr::Nested { nested, .. } => self.as_part(*nested),
+                other => {
+                    waiting.extend(other.children());
+                    continue;
                 }
-                other => waiting.extend(other.children()),
+            };
+            let stands = standing.get(part.0 as usize).is_some_and(Option::is_some);
+            if !stands && self.is_sub_query(part) {
+                found.insert(part);
             }
         }
         found
@@ -137,6 +183,9 @@ impl<'a, 'p> Work<'a, 'p> {
     /// The parts of the same sub-query.
     fn family(&self, first: PartId, standing: &Standing) -> BTreeSet<PartId> {
         let mut found = BTreeSet::from([first]);
+        if self.nested(first).is_some() {
+            return found;
+        }
         loop {
             let before = found.len();
             for part in self.parts.iter().filter(|part| self.is_sub_query(part.id)) {
@@ -164,24 +213,28 @@ impl<'a, 'p> Work<'a, 'p> {
     pub fn join(&self, parts: &[PartId], standing: &Standing) -> Found<Vec<Standing>> {
         let mut ways = vec![standing.clone()];
         for id in self.order(parts, standing) {
-            let part = &self.parts[id.0 as usize];
+            let filter = self.filter(id);
             let mut next = Vec::new();
             for way in ways {
                 let before = next.len();
-                for row in self.candidates(part, &way)? {
+                let rows = match self.nested(id) {
+                    Some(nested) => nested_rows(self, nested, &way)?,
+                    None => self.candidates(&self.parts[id.0 as usize], &way)?,
+                };
+                for row in rows {
                     let mut way = way.clone();
                     way[id.0 as usize] = Some(row);
                     let here = Here {
                         work: self,
                         standing: &way,
                     };
-                    if holds(&here, &part.filter)? == Some(true) {
+                    if holds(&here, filter)? == Some(true) {
                         next.push(way);
                     }
                 }
-                if next.len() == before && is_outer(part) {
+                if next.len() == before && self.is_outer(id) {
                     let mut way = way;
-                    way[id.0 as usize] = Some(Rc::new(self.no_row(part)));
+                    way[id.0 as usize] = Some(Rc::new(self.no_row(id)));
                     next.push(way);
                 }
             }
@@ -191,11 +244,65 @@ impl<'a, 'p> Work<'a, 'p> {
     }
 
     /// What an outer join shows where there is no match.
-    fn no_row(&self, part: &Part) -> RowState {
-        let columns = self.store.schema.table(part.table).columns.len();
+    fn no_row(&self, id: PartId) -> RowState {
+        let columns = match self.nested(id) {
+            Some(nested) => nested.outputs.len(),
+            None => {
+                let table = self.parts[id.0 as usize].table;
+                self.store.schema.table(table).columns.len()
+            }
+        };
         RowState {
             id: RowId::NONE,
             values: vec![Value::Null; columns],
+        }
+    }
+
+    fn is_outer(&self, id: PartId) -> bool {
+        match self.nested(id) {
+            Some(nested) => nested.role == Role::Outer,
+            None => is_outer(&self.parts[id.0 as usize]),
+        }
+    }
+
+    /// Whether a condition needs the row of a part, be it in a sub-query of it.
+    fn needs(&self, condition: &Condition, wanted: PartId) -> bool {
+        let mut seen = BTreeSet::new();
+        let mut waiting: Vec<&Condition> = vec![condition];
+        let mut values: Vec<&Expr> = Vec::new();
+        loop {
+            let mut asked = Vec::new();
+            if let Some(condition) = waiting.pop() {
+                values.extend(condition.expressions());
+                asked.extend(
+                    condition
+                        .exists()
+                        .into_iter()
+                        .map(|one| self.outermost(one)),
+                );
+            } else if let Some(expr) = values.pop() {
+                match expr {
+                    Expr::Column { part, .. } => asked.push(*part),
+                    Expr::Nested { nested, .. } => asked.push(self.as_part(*nested)),
+                    other => values.extend(other.children()),
+                }
+            } else {
+                return false;
+            }
+            for part in asked {
+                if part == wanted {
+                    return true;
+                }
+                if !self.is_sub_query(part) || !seen.insert(part) {
+                    continue;
+                }
+                waiting.push(self.filter(part));
+                if let Some(nested) = self.nested(part) {
+                    waiting.extend(nested.parts.iter().map(|part| self.filter(*part)));
+                    waiting.extend(nested.shape.filter.iter().chain(&nested.shape.having));
+                    values.extend(nested.outputs.iter().map(|output| &output.value));
+                }
+            }
         }
     }
 
@@ -206,9 +313,9 @@ impl<'a, 'p> Work<'a, 'p> {
         left.retain(|part| standing[part.0 as usize].is_none());
         while !left.is_empty() {
             let ready = |id: &PartId| {
-                let filter = &self.parts[id.0 as usize].filter;
-                let others = left.iter().filter(|other| *other != id);
-                others.into_iter().all(|o| filter.columns_of(*o).is_empty())
+                let filter = self.filter(*id);
+                let mut others = left.iter().filter(|other| *other != id);
+                others.all(|other| !self.needs(filter, *other))
             };
             let at = left.iter().position(ready).unwrap_or(0);
             order.push(left.remove(at));
@@ -272,23 +379,6 @@ impl<'a, 'p> Work<'a, 'p> {
         }
         Ok(found)
     }
-
-    /// The rows of the sub-query that an aggregate is over.
-    fn aggregate(&self, expr: &Expr, standing: &Standing) -> Found<Value> {
-        let inside = expr.children().into_iter();
-        let mut columns = inside.flat_map(|child| child.all());
-        let first = columns.find_map(|expr| match expr {
-            Expr::Column { part, .. } if self.is_sub_query(*part) => Some(*part),
-            _ => None,
-        });
-        let mut all = self.parts.iter().map(|part| part.id);
-        let first = first.or_else(|| all.find(|part| self.is_sub_query(*part)));
-        let Some(first) = first else {
-            return Ok(Value::Null);
-        };
-        let family: Vec<PartId> = self.family(first, standing).into_iter().collect();
-        aggregate(self, expr, &self.join(&family, standing)?)
-    }
 }
 
 pub(super) fn is_outer(part: &Part) -> bool {
@@ -325,7 +415,16 @@ impl Scope for Here<'_, '_, '_> {
                 let value = row.and_then(|row| row.values.get(column.index()));
                 Ok(value.cloned().unwrap_or(Value::Null))
             }
-            Expr::Aggregate { .. } => self.work.aggregate(expr, self.standing),
+            Expr::Nested { nested, output, .. } => {
+                let work = self.work;
+                let inside = &work.nested[nested.0 as usize];
+                let mut row = self.standing[work.as_part(*nested).0 as usize].clone();
+                if row.is_none() && inside.role == Role::SubQuery {
+                    row = nested_rows(work, inside, self.standing)?.into_iter().next();
+                }
+                let value = row.and_then(|row| row.values.get(*output as usize).cloned());
+                Ok(value.unwrap_or(Value::Null))
+            }
             _ => Err(ExecuteError::new(
                 "a statement whose values were not put in",
             )),
@@ -335,7 +434,8 @@ impl Scope for Here<'_, '_, '_> {
     fn test(&self, condition: &Condition) -> Truth {
         match condition {
             Condition::Exists(part) if self.work.is_sub_query(*part) => {
-                self.work.some_row(&[], *part, self.standing)
+                let asked = self.work.outermost(*part);
+                self.work.some_row(&[], asked, self.standing)
             }
             _ => Ok(Some(false)),
         }

@@ -5,12 +5,13 @@ use super::super::error::ExecuteError;
 use super::super::evaluate::{evaluate, holds};
 use super::super::ground::Bound;
 use super::super::value::{combine, total_order};
-use super::log::RowId;
+use super::log::{RowId, RowState};
 use super::rows::{Here, Standing, Work};
-use crate::expr::{Aggregate, Condition, Expr, Operator, PartId, Value};
-use crate::ir::{Action, Lock, Role};
+use crate::expr::{Aggregate, Condition, Expr, NestedId, Operator, PartId, Value};
+use crate::ir::{Action, Lock, Nested, Output, Role, SetKind, SetOperation, Shape};
 use crate::schema::Type;
 use std::cmp::Ordering;
+use std::rc::Rc;
 
 type Found<T> = Result<T, ExecuteError>;
 
@@ -28,49 +29,18 @@ struct Group {
 }
 
 pub(super) fn select(work: &Work<'_, '_>, bound: &Bound) -> Found<Selected> {
-    let mut groups = Vec::new();
-    for ways in grouped(work, bound, work.join(&sources(work), &work.nowhere())?)? {
-        if let Some(having) = &bound.shape.having
-            && !holds_over(work, having, &ways)?
-        {
-            continue;
-        }
-        let mut outputs = Vec::new();
-        for output in &bound.outputs {
-            outputs.push(over(work, &output.value, &ways)?);
-        }
-        let mut order = Vec::new();
-        for key in &bound.shape.order_by {
-            order.push(over(work, &key.value, &ways)?);
-        }
-        groups.push(Group {
-            ways,
-            outputs,
-            order,
-        });
-    }
-    let descending: Vec<bool> = bound.shape.order_by.iter().map(|o| o.descending).collect();
-    groups.sort_by(|a, b| by_keys(&a.order, &b.order, &descending));
-    if bound.shape.distinct {
-        let mut seen: Vec<Vec<Value>> = Vec::new();
-        groups.retain(|group| {
-            let same = |other: &Vec<Value>| by_keys(other, &group.outputs, &[]).is_eq();
-            let known = seen.iter().any(same);
-            if !known {
-                seen.push(group.outputs.clone());
-            }
-            !known
-        });
-    }
-    if let Some(offset) = number(work, bound.shape.offset.as_ref())? {
-        groups.drain(..offset.min(groups.len()));
-    }
-    if let Some(limit) = number(work, bound.shape.limit.as_ref())? {
-        groups.truncate(limit);
-    }
+    let nowhere = work.nowhere();
+    let query = Query {
+        work,
+        from: sources(work),
+        outputs: &bound.outputs,
+        shape: &bound.shape,
+        outside: &nowhere,
+    };
+    let groups = query.groups()?;
     let mut selected = Selected {
         result: ResultSet::default(),
-        locks: Vec::new(),
+        locks: work.locked.borrow().clone(),
     };
     for group in groups {
         for way in &group.ways {
@@ -79,6 +49,188 @@ pub(super) fn select(work: &Work<'_, '_>, bound: &Bound) -> Found<Selected> {
         selected.result.rows.push(group.outputs);
     }
     Ok(selected)
+}
+
+/// The rows of a nested query, where others stand on their rows.
+pub(super) fn nested_rows(
+    work: &Work<'_, '_>,
+    nested: &Nested,
+    outside: &Standing,
+) -> Found<Vec<Rc<RowState>>> {
+    if let Some(set) = nested.set {
+        let mut sides = Vec::new();
+        for side in &nested.from {
+            let inside = &work.nested[side.0 as usize];
+            sides.push(nested_rows(work, inside, outside)?);
+        }
+        return Ok(combined(set, sides));
+    }
+    let mut from = nested.parts.clone();
+    from.extend(nested.from.iter().map(|one| work.as_part(*one)));
+    let query = Query {
+        work,
+        from,
+        outputs: &nested.outputs,
+        shape: &nested.shape,
+        outside,
+    };
+    let mut rows = Vec::new();
+    for group in query.groups()? {
+        for way in &group.ways {
+            lock(work, way, &mut work.locked.borrow_mut());
+        }
+        rows.push(Rc::new(RowState {
+            id: RowId::NONE,
+            values: group.outputs,
+        }));
+    }
+    Ok(rows)
+}
+
+/// What a set operation makes of the rows of its sides.
+fn combined(set: SetOperation, sides: Vec<Vec<Rc<RowState>>>) -> Vec<Rc<RowState>> {
+    let mut sides = sides.into_iter();
+    let mut found = sides.next().unwrap_or_default();
+    let mut right = sides.next().unwrap_or_default();
+    let same = |a: &Rc<RowState>, b: &Rc<RowState>| by_keys(&a.values, &b.values, &[]).is_eq();
+    match set.kind {
+        SetKind::Union => found.append(&mut right),
+        SetKind::Intersect | SetKind::Except => found.retain(|row| {
+            let at = right.iter().position(|other| same(row, other));
+            // With ALL, a row on the right counts once.
+            if let (Some(at), true) = (at, set.all) {
+                right.remove(at);
+            }
+            at.is_some() == (set.kind == SetKind::Intersect)
+        }),
+    }
+    if !set.all {
+        let mut kept: Vec<Rc<RowState>> = Vec::new();
+        found.retain(|row| {
+            let new = !kept.iter().any(|other| same(row, other));
+            kept.extend(new.then(|| row.clone()));
+            new
+        });
+    }
+    found
+}
+
+/// A query at work: what it joins, and the rows on which those outside of it stand.
+struct Query<'q, 'w, 'a, 'p> {
+    work: &'w Work<'a, 'p>,
+    from: Vec<PartId>,
+    outputs: &'q [Output],
+    shape: &'q Shape,
+    outside: &'q Standing,
+}
+
+impl Query<'_, '_, '_, '_> {
+    /// Its rows, in order.
+    fn groups(&self) -> Found<Vec<Group>> {
+        let mut groups = Vec::new();
+        for ways in self.grouped()? {
+            if let Some(having) = &self.shape.having
+                && !self.holds_over(having, &ways)?
+            {
+                continue;
+            }
+            let mut outputs = Vec::new();
+            for output in self.outputs {
+                outputs.push(over(self.work, &output.value, &ways, self.outside)?);
+            }
+            let mut order = Vec::new();
+            for key in &self.shape.order_by {
+                order.push(over(self.work, &key.value, &ways, self.outside)?);
+            }
+            groups.push(Group {
+                ways,
+                outputs,
+                order,
+            });
+        }
+        let descending: Vec<bool> = self.shape.order_by.iter().map(|o| o.descending).collect();
+        groups.sort_by(|a, b| by_keys(&a.order, &b.order, &descending));
+        if self.shape.distinct {
+            let mut seen: Vec<Vec<Value>> = Vec::new();
+            groups.retain(|group| {
+                let same = |other: &Vec<Value>| by_keys(other, &group.outputs, &[]).is_eq();
+                let known = seen.iter().any(same);
+                if !known {
+                    seen.push(group.outputs.clone());
+                }
+                !known
+            });
+        }
+        if let Some(offset) = number(self.work, self.shape.offset.as_ref())? {
+            groups.drain(..offset.min(groups.len()));
+        }
+        if let Some(limit) = number(self.work, self.shape.limit.as_ref())? {
+            groups.truncate(limit);
+        }
+        Ok(groups)
+    }
+
+    /// The joined rows in groups: one each without aggregates, all together without keys.
+    fn grouped(&self) -> Found<Vec<Vec<Standing>>> {
+        let work = self.work;
+        let mut ways = work.join(&self.from, self.outside)?;
+        if let Some(filter) = &self.shape.filter {
+            let mut kept = Vec::new();
+            for way in ways {
+                let here = Here {
+                    work,
+                    standing: &way,
+                };
+                if holds(&here, filter)? == Some(true) {
+                    kept.push(way);
+                }
+            }
+            ways = kept;
+        }
+        // What HAVING reads is among the keys: aggregates and constants are none.
+        let plain = |key: &&Expr| {
+            let all = key.all();
+            let aggregate = |e: &&Expr| matches!(e, Expr::Aggregate { .. });
+            let column = |e: &&Expr| matches!(e, Expr::Column { .. } | Expr::Nested { .. });
+            !all.iter().any(aggregate) && all.iter().any(column)
+        };
+        let keys: Vec<&Expr> = self.shape.group_by.iter().filter(plain).collect();
+        if keys.is_empty() && !self.shape.aggregate && self.shape.having.is_none() {
+            return Ok(ways.into_iter().map(|way| vec![way]).collect());
+        }
+        if keys.is_empty() {
+            return Ok(vec![ways]);
+        }
+        let mut groups: Vec<(Vec<Value>, Vec<Standing>)> = Vec::new();
+        for way in ways {
+            let here = Here {
+                work,
+                standing: &way,
+            };
+            let mut key = Vec::new();
+            for expr in &keys {
+                key.push(evaluate(&here, expr, Type::Other)?);
+            }
+            match groups
+                .iter_mut()
+                .find(|(known, _)| by_keys(known, &key, &[]).is_eq())
+            {
+                Some((_, group)) => group.push(way),
+                None => groups.push((key, vec![way])),
+            }
+        }
+        Ok(groups.into_iter().map(|(_, ways)| ways).collect())
+    }
+
+    /// Whether a condition holds of a group.
+    fn holds_over(&self, condition: &Condition, ways: &[Standing]) -> Found<bool> {
+        let condition = tested(self.work, condition, ways, 0)?;
+        let here = Here {
+            work: self.work,
+            standing: ways.first().unwrap_or(self.outside),
+        };
+        Ok(holds(&here, &condition)? == Some(true))
+    }
 }
 
 /// The value of a LIMIT or an OFFSET.
@@ -99,11 +251,20 @@ fn number(work: &Work<'_, '_>, expr: Option<&Expr>) -> Found<Option<usize>> {
 
 /// The parts whose rows make the result.
 pub(super) fn sources(work: &Work<'_, '_>) -> Vec<PartId> {
+    let inside = |part: &PartId| work.nested.iter().any(|one| one.parts.contains(part));
     let from = work.parts.iter().filter(|part| match &part.action {
-        Action::Select(select) => select.role != Role::SubQuery,
+        Action::Select(select) => select.role != Role::SubQuery && !inside(&part.id),
         _ => false,
     });
-    from.map(|part| part.id).collect()
+    let mut found: Vec<PartId> = from.map(|part| part.id).collect();
+    for (at, nested) in (0..).zip(work.nested) {
+        let id = NestedId(at);
+        let inside = work.nested.iter().any(|one| one.from.contains(&id));
+        if nested.role != Role::SubQuery && !inside {
+            found.push(work.as_part(id));
+        }
+    }
+    found
 }
 
 fn lock(work: &Work<'_, '_>, way: &Standing, locks: &mut Vec<(RowId, Lock)>) {
@@ -130,63 +291,19 @@ fn by_keys(a: &[Value], b: &[Value], descending: &[bool]) -> Ordering {
     Ordering::Equal
 }
 
-/// The rows in groups: one each without aggregates, all together without keys.
-fn grouped(work: &Work<'_, '_>, bound: &Bound, ways: Vec<Standing>) -> Found<Vec<Vec<Standing>>> {
-    // What HAVING reads is among the keys: aggregates and constants are none.
-    let plain = |key: &&Expr| {
-        let all = key.all();
-        let aggregate = |e: &&Expr| matches!(e, Expr::Aggregate { .. });
-        let column = |e: &&Expr| matches!(e, Expr::Column { .. });
-        !all.iter().any(aggregate) && all.iter().any(column)
-    };
-    let keys: Vec<&Expr> = bound.shape.group_by.iter().filter(plain).collect();
-    if keys.is_empty() && !bound.shape.aggregate && bound.shape.having.is_none() {
-        return Ok(ways.into_iter().map(|way| vec![way]).collect());
-    }
-    if keys.is_empty() {
-        return Ok(vec![ways]);
-    }
-    let mut groups: Vec<(Vec<Value>, Vec<Standing>)> = Vec::new();
-    for way in ways {
-        let here = Here {
-            work,
-            standing: &way,
-        };
-        let mut key = Vec::new();
-        for expr in &keys {
-            key.push(evaluate(&here, expr, Type::Other)?);
-        }
-        match groups
-            .iter_mut()
-            .find(|(known, _)| by_keys(known, &key, &[]).is_eq())
-        {
-            Some((_, group)) => group.push(way),
-            None => groups.push((key, vec![way])),
-        }
-    }
-    Ok(groups.into_iter().map(|(_, ways)| ways).collect())
-}
-
 /// The value of an expression over a group: its aggregates over all rows, the rest of the first.
-pub(super) fn over(work: &Work<'_, '_>, expr: &Expr, ways: &[Standing]) -> Found<Value> {
+pub(super) fn over(
+    work: &Work<'_, '_>,
+    expr: &Expr,
+    ways: &[Standing],
+    outside: &Standing,
+) -> Found<Value> {
     let expr = with_aggregates(work, expr, ways, 0)?;
-    let nowhere = work.nowhere();
     let here = Here {
         work,
-        standing: ways.first().unwrap_or(&nowhere),
+        standing: ways.first().unwrap_or(outside),
     };
     evaluate(&here, &expr, Type::Other)
-}
-
-/// Whether a condition holds of a group.
-fn holds_over(work: &Work<'_, '_>, condition: &Condition, ways: &[Standing]) -> Found<bool> {
-    let condition = tested(work, condition, ways, 0)?;
-    let nowhere = work.nowhere();
-    let here = Here {
-        work,
-        standing: ways.first().unwrap_or(&nowhere),
-    };
-    Ok(holds(&here, &condition)? == Some(true))
 }
 
 /// The condition with its aggregates replaced by their values.
@@ -250,7 +367,6 @@ fn with_aggregates(
     }
     let inner = |expr: &Expr| with_aggregates(work, expr, ways, depth + 1);
     Ok(match expr {
-        Expr::Aggregate { .. } if is_of_sub_query(work, expr) => expr.clone(),
         Expr::Aggregate { .. } => Expr::Constant(aggregate(work, expr, ways)?),
         Expr::Arithmetic {
             operator,
@@ -274,18 +390,8 @@ fn with_aggregates(
     })
 }
 
-fn is_of_sub_query(work: &Work<'_, '_>, expr: &Expr) -> bool {
-    let from = sources(work);
-    let inside = expr.children().into_iter().flat_map(|child| child.all());
-    let mut columns = inside.filter_map(|expr| match expr {
-        Expr::Column { part, .. } => Some(*part),
-        _ => None,
-    });
-    columns.any(|part| !from.contains(&part))
-}
-
 /// The value of an aggregate over rows.
-pub(super) fn aggregate(work: &Work<'_, '_>, expr: &Expr, ways: &[Standing]) -> Found<Value> {
+fn aggregate(work: &Work<'_, '_>, expr: &Expr, ways: &[Standing]) -> Found<Value> {
     let Expr::Aggregate {
         function,
         argument,

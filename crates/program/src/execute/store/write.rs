@@ -249,7 +249,7 @@ fn new_values(
     for (at, column) in table.columns.iter().enumerate() {
         let given = insert.values.iter().find(|set| set.column.index() == at);
         let value = match given {
-            Some(set) => over(work, &set.value, ways)?,
+            Some(set) => over(work, &set.value, ways, &work.nowhere())?,
             None if column.generated => Value::Integer(numbers.next()),
             None => default_value(column),
         };
@@ -276,7 +276,7 @@ pub(super) fn inserted_keys(work: &Work<'_, '_>) -> Found<Vec<InsertedKey>> {
         for ways in new_rows(work, insert)? {
             let mut key = Vec::new();
             for binding in &bindings {
-                key.push(over(work, binding.value, &ways)?);
+                key.push(over(work, binding.value, &ways, &work.nowhere())?);
             }
             let table = work.store.schema.table(part.table);
             found.extend(name_of(table, &key).map(|name| (part.table, name, key)));

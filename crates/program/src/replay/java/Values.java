@@ -163,7 +163,8 @@ final class Values {
         }
         Timestamp stamp = value instanceof Number
                 ? new Timestamp(((Number) value).longValue() * 1000)
-                : Timestamp.valueOf(text.length() == 10 ? text + " 00:00:00" : text.replace('T', ' '));
+                : Timestamp.valueOf(text.length() == 10 ? text + " 00:00:00"
+                        : text.length() == 8 ? "1970-01-01 " + text : text.replace('T', ' '));
         if (type == java.sql.Date.class) {
             return new java.sql.Date(stamp.getTime());
         }
