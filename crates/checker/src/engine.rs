@@ -104,11 +104,7 @@ impl<'a> Engine<'a> {
     /// The verdict on a level.
     pub fn verdict(&mut self, level: Level) -> Result<Verdict, Limit> {
         if let Some((_, order)) = self.held.iter().find(|(held, _)| held.implies(level)) {
-            let mut order = order.clone();
-            if Level::WEAK.contains(&level) {
-                order.snapshots.clear();
-            }
-            return Ok(Verdict::Holds(order));
+            return Ok(Verdict::Holds(order_for(level, order)));
         }
         if !Level::WEAK.contains(&level) {
             let verdict = self.strong_verdict(level)?;
@@ -527,6 +523,15 @@ impl<'a> Engine<'a> {
 
 fn forbids_lost_updates(level: Level) -> bool {
     matches!(level, Level::CursorStability | Level::UpdateAtomic)
+}
+
+/// What proves a level, made from what proves a stronger one.
+pub fn order_for(level: Level, stronger: &CommitOrder) -> CommitOrder {
+    let mut order = stronger.clone();
+    if Level::WEAK.contains(&level) {
+        order.snapshots.clear();
+    }
+    order
 }
 
 fn commit_order(order: &[u32]) -> CommitOrder {

@@ -114,7 +114,24 @@ pub fn check(history: &History, levels: &[Level], options: &Options<'_>) -> Vec<
     check_registers(history, levels, options)
 }
 
-/// The same, for a history of registers and lists.
+/// The answer about a level that follows from one about a stronger level that holds.
+pub fn follows(known: &[Checked], level: Level) -> Option<Checked> {
+    known
+        .iter()
+        .find_map(|answer| match &answer.result.verdict {
+            Verdict::Holds(order) if answer.result.level.implies(level) => Some(Checked {
+                result: LevelResult {
+                    level,
+                    verdict: Verdict::Holds(engine::order_for(level, order)),
+                },
+                seconds: 0.0,
+                stages: Vec::new(),
+            }),
+            _ => None,
+        })
+}
+
+/// The same as [`check`], for a history of registers and lists.
 fn check_registers(history: &History, levels: &[Level], options: &Options<'_>) -> Vec<Checked> {
     let started = Instant::now();
     (options.budget.progress)("observing");

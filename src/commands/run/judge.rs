@@ -48,11 +48,19 @@ pub fn judge(
     let held_to = held_to(levels, driven.isolation);
     let history = &loaded.history;
     let rest = levels_worth_asking(Some(history)).into_iter();
-    let rest: Vec<Level> = rest.filter(|level| !held_to.contains(level)).collect();
+    let mut rest: Vec<Level> = rest.filter(|level| !held_to.contains(level)).collect();
     let initial = Initial::Value(Value::Int(0));
     // The promise comes first: it is what the time is for. Nobody wants to wait for the rest much longer
     // than for the run.
     let mut answers = check_history(history, &held_to, &initial, &limits, progress);
+    let mut following = Vec::new();
+    rest.retain(|&level| {
+        let answer = checker::follows(&answers, level);
+        let is_open = answer.is_none();
+        following.extend(answer);
+        is_open
+    });
+    answers.extend(following);
     let limits = Limits::new(Some(timeout.min(REST_MIN.max(2.0 * driven.seconds))), None);
     answers.extend(check_history(history, &rest, &initial, &limits, progress));
     answers.sort_by_key(|answer| Level::all().position(|level| level == answer.result.level));

@@ -15,8 +15,8 @@
 //!    order that comes out, and go on with what is wrong with it (`search`);
 //! 4. if no choice is left, the cycles found are the evidence (`refutation`, `evidence`).
 //!
-//! Four things come before that, where they pay, and only to find an order: a level without session
-//! order is first tried with it; where reads have several possible writers, those are ruled out that
+//! Four things come before that, where they pay, and only to find an order: a level without real time or
+//! session order is first tried with it (`borrowed`); where reads have several possible writers, those are ruled out that
 //! what happens before what leaves no room for (`resolve`); where the best guess is far off, pairs of
 //! versions are decided, the likeliest first, which mostly ends it (`likely`, `likeliest`, `again`, `pairs`, `kept`);
 //! and where that does not, the orders that follow are added until none is new, and the events run again by
@@ -32,6 +32,7 @@
 //! the guess is far off, and no constraint exists before some order violates it.
 
 mod again;
+mod borrowed;
 #[cfg(feature = "cadical")]
 mod cadical;
 pub mod classify;
@@ -71,9 +72,10 @@ pub mod versions;
 use crate::Budget;
 use crate::budget::Limit;
 use crate::observe::Observed;
+pub use borrowed::decide;
 use conflicts::{Conflict, NO_WRITER};
 use greedy::Repair;
-use history::{Anomaly, CommitOrder, EdgeKind, Level, OpId, TxnId};
+use history::{Anomaly, CommitOrder, Level, OpId, TxnId};
 use known::Known;
 use refutation::Refutation;
 use search::Search;
@@ -253,54 +255,6 @@ impl Default for Strategy {
             solver: SatSolver::default(),
         }
     }
-}
-
-/// Decides a strong level, beginning with the first guess if there is one. What it took is in
-/// `effort`, where a limit was reached too.
-///
-/// Where sessions do not count they are a guess: most databases respect them, and orders are found
-/// sooner along them. What holds with sessions holds without; and so does a violation that no session
-/// has a part in.
-pub fn decide(
-    observed: &Observed<'_>,
-    level: Level,
-    guessed: Option<FirstGuess>,
-    strategy: Strategy,
-    budget: &Budget<'_>,
-    effort: &mut Effort,
-) -> Result<Decision, Limit> {
-    let shape = Shape::of(level).expect("a strong level has a shape");
-    let has_sessions = observed.history.session_count() < observed.history.txn_count();
-    let is_along_sessions = guessed.as_ref().is_none_or(|first| first.is_along_sessions);
-    if shape.sessions || !has_sessions || !is_along_sessions || !strategy.guess {
-        return decide_shape(observed, shape, guessed, strategy, budget, effort);
-    }
-    if guessed.as_ref().is_some_and(|first| first.is_far_off) && observed.known.is_empty() {
-        let started = Instant::now();
-        let guess = guess::guess(observed, shape, None, budget)?;
-        let order = guess
-            .complete
-            .then(|| prove(observed, shape, &guess.events));
-        if let Some(order) = order.flatten() {
-            effort.guess_seconds = started.elapsed().as_secs_f64();
-            return Ok(Decision::Holds(order));
-        }
-    }
-    let with_sessions = shape.with_sessions();
-    match decide_shape(observed, with_sessions, guessed, strategy, budget, effort) {
-        Ok(Decision::Violated(anomaly)) if has_session_edge(&anomaly) => {}
-        Err(_) => budget.check("solve")?,
-        decided => return decided,
-    }
-    decide_shape(observed, shape, None, strategy, budget, effort)
-}
-
-fn has_session_edge(anomaly: &Anomaly) -> bool {
-    let mut edges = anomaly
-        .edges
-        .iter()
-        .chain(anomaly.otherwise.iter().flatten());
-    edges.any(|edge| edge.kind == EdgeKind::So)
 }
 
 /// Decides whether there is an order of a shape.

@@ -66,6 +66,14 @@ impl Shape {
         }
     }
 
+    /// The form of the same level with session order and real time.
+    pub fn with_real_time(self) -> Shape {
+        Shape {
+            real_time: true,
+            ..self.with_sessions()
+        }
+    }
+
     /// The forms of an order of commits that prove this level, the stronger one first: one of snapshots also
     /// proves the parallel levels, and one along sessions those that do not ask for it.
     pub fn suggested(self) -> impl Iterator<Item = Shape> {

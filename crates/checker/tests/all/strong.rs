@@ -46,6 +46,33 @@ fn weak_levels_are_answered_before_the_other_strong_ones() {
     );
 }
 
+/// A level that holds proves every weaker one, without another look at the history.
+#[test]
+fn what_follows_from_a_stronger_level_certifies() {
+    let shape = Shape::default();
+    let mut held = 0;
+    for seed in seeds(0, 60) {
+        let history = random_history(&shape, seed);
+        let known = check(
+            &history,
+            &[Level::StrongSessionSerializable],
+            &Options::default(),
+        );
+        let holds = matches!(known[0].result.verdict, Verdict::Holds(_));
+        held += usize::from(holds);
+        for level in Level::all() {
+            let answer = checker::follows(&known, level);
+            let is_weaker = Level::StrongSessionSerializable.implies(level);
+            assert_eq!(answer.is_some(), holds && is_weaker, "seed {seed}: {level}");
+            let Some(answer) = answer else { continue };
+            assert_eq!(answer.result.level, level);
+            let refusal = history::certify(&history, &Initial::default(), &answer.result);
+            assert_eq!(refusal, Ok(()), "seed {seed}: {level}");
+        }
+    }
+    assert!(held > 5, "{held} hold");
+}
+
 /// Two transactions that read the same version and both overwrite it are looked at before an order of all is looked for.
 #[test]
 fn a_lost_update_is_found_before_versions_are_ordered() {
