@@ -1,5 +1,5 @@
 //! A set of 64-bit integers, each with a dense number in order of entry: the integers in one
-//! column, and an open-addressing table of their numbers, at most half full, which can be given back
+//! column, and an open-addressing table of their numbers, at most four fifths full, which can be given back
 //! when nothing more is entered.
 
 use crate::ValueCode;
@@ -11,6 +11,11 @@ struct Place {
     half: u32,
     slot: u32,
 }
+
+/// The fullest a table may be, as (integers, places). Nearly every look-up finds its integer or adds it, and the table was
+/// emptier when most were added: three places are looked at on average, in one or two cache lines. A table that is at most
+/// half full looks at fewer, and takes twice the memory.
+const FULL: (usize, usize) = (4, 5);
 
 const EMPTY: Place = Place {
     half: 0,
@@ -58,7 +63,7 @@ impl WideInts {
     #[inline]
     pub fn enter(&mut self, number: u64) -> u32 {
         let entered = self.numbers.len() - self.reserved.len();
-        if entered * 2 >= self.table.len() {
+        if !fits(entered + 1, self.table.len()) {
             self.make_table(2 * entered);
         }
         let place = self.place(number);
@@ -99,7 +104,7 @@ impl WideInts {
     /// Makes room for so many more integers.
     pub fn expect(&mut self, more: usize) {
         let entered = self.numbers.len() - self.reserved.len();
-        if (entered + more) * 2 > self.table.len() {
+        if !fits(entered + more, self.table.len()) {
             self.make_table(entered + more);
         }
         self.numbers.reserve_exact(more);
@@ -174,7 +179,7 @@ impl WideInts {
 
     /// Makes the table anew, for so many integers.
     fn make_table(&mut self, count: usize) {
-        let size = (2 * count).next_power_of_two().max(64);
+        let size = (count * FULL.1 / FULL.0 + 1).next_power_of_two().max(64);
         self.table = Vec::new();
         let mut table = vec![EMPTY; size];
         let mask = size - 1;
@@ -188,6 +193,11 @@ impl WideInts {
         }
         self.table = table;
     }
+}
+
+/// Whether a table has room for so many integers.
+fn fits(count: usize, places: usize) -> bool {
+    count * FULL.1 <= places * FULL.0
 }
 
 /// Multiplies by 2⁶⁴ over the golden ratio and folds the high half, which every bit reaches; that half

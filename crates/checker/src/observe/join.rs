@@ -320,9 +320,11 @@ mod tests {
             let mut op = || {
                 let kind = if below(2) == 0 { "r" } else { "w" };
                 let key = below(5);
-                let value = match (below(20), own_values) {
-                    (0, _) if kind == "r" => "null".to_string(),
-                    (1, true) => ((1 << 40) + 5 * below(9) + key).to_string(),
+                let value = match (below(160), own_values) {
+                    (0..8, _) if kind == "r" => "null".to_string(),
+                    (8..16, true) => ((1 << 40) + 5 * below(9) + key).to_string(),
+                    // One or two of these are still joined by value.
+                    (16, true) => ((1 << 30) + 5 * below(2) + key).to_string(),
                     (_, true) => (5 * below(12) + key).to_string(),
                     (_, false) => below(24).to_string(),
                 };

@@ -27,6 +27,8 @@ use std::ops::Range;
 /// Bytes that each thread reads before the columns of all are joined; what is read is given back
 /// to the system as often.
 const WINDOW: usize = 1 << 20;
+/// Bytes that tell how much room the whole file takes.
+const SAMPLE: usize = 64 << 10;
 /// No more large values are expected by the beginning of a file: the rest may be different.
 const EXPECTED_MAX: usize = 1 << 21;
 /// A smaller input is read by one thread.
@@ -79,7 +81,7 @@ struct Reader {
 
 impl Reader {
     fn new(text: &[u8], range: Range<usize>) -> Reader {
-        let sample = &text[range.start..range.end.min(range.start + (64 << 10))];
+        let sample = &text[range.start..range.end.min(range.start + SAMPLE)];
         let lines = memchr::memchr_iter(b'\n', sample).count();
         let expected = (range.len() as u128 * lines as u128 / sample.len().max(1) as u128) as usize;
         let mut main = Chunk::default();
@@ -111,7 +113,9 @@ impl Reader {
         let mut side: Vec<Chunk> = (1..threads).map(|_| Chunk::default()).collect();
         let mut at = range.start;
         while at < range.end {
-            let end = line_end(text, at + WINDOW * threads, range.end);
+            let is_first = at == range.start;
+            let window = if is_first { SAMPLE } else { WINDOW * threads };
+            let end = line_end(text, at + window, range.end);
             self.read_window(text, at..end, &mut side)
                 .map_err(|bad| problem::of_line(text, bad))?;
             if self.main.ops.len() >= u32::MAX as usize - WINDOW * threads {
@@ -119,7 +123,7 @@ impl Reader {
             }
             (options.release)(at..end);
             (options.progress)(end as u64);
-            if at == range.start {
+            if is_first {
                 self.expect(end - at, range.end - end);
             }
             at = end;

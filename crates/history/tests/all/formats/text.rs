@@ -54,6 +54,29 @@ fn the_largest_numbers_are_read() {
     assert_eq!(history.session_label(history::SessionId(0)), i64::MAX);
 }
 
+/// Lines are compared with the end of the one before, up to a length; spaces send a line past that.
+#[test]
+fn owners_of_any_length_are_told_apart() {
+    for digits in 1..=19 {
+        let longest = 10u64.pow(digits) - 1;
+        let mut lines = Vec::new();
+        for session in [longest.min(i64::MAX as u64), 3] {
+            for txn in [longest - 1, longest - 1, longest, longest] {
+                let op = lines.len();
+                lines.push(format!("w({op},{op},{session},{txn})\n"));
+            }
+        }
+        // Longer than what the parser looks at together, so that no line is left to the end of the file.
+        lines.push(" ".repeat(200));
+        let usual = lines.concat();
+        let spaced = usual.replace("w(", "w (");
+        let (usual, spaced) = (load_good(&usual).history, load_good(&spaced).history);
+        assert_eq!(plain(&usual), plain(&spaced), "{digits} digits");
+        assert_eq!(usual.txn_count(), 4, "{digits} digits");
+        assert!(usual.txns().iter().all(|txn| txn.op_count == 2));
+    }
+}
+
 #[test]
 fn sessions_may_interleave() {
     let text = "w(1,1,0,0)\nw(2,2,1,0)\nr(3,0,0,0)\nw(4,4,1,0)\nr(1,1,1,7)\nr(5,0,0,9)\n";
