@@ -131,7 +131,7 @@ fn counter_of(
 }
 
 /// `value` and `offset` of `value + offset`.
-fn without_offset(expr: &Expr) -> (&Expr, i64) {
+pub(super) fn without_offset(expr: &Expr) -> (&Expr, i64) {
     match expr {
         Expr::Arithmetic {
             operator,
@@ -150,7 +150,7 @@ fn without_offset(expr: &Expr) -> (&Expr, i64) {
 }
 
 /// The part and the column that a field of a result is.
-fn source_of<'a>(path: &'a Path, field: &Expr) -> Option<(usize, &'a Part, ColumnId)> {
+pub(super) fn source_of<'a>(path: &'a Path, field: &Expr) -> Option<(usize, &'a Part, ColumnId)> {
     let Expr::Field {
         statement: StatementId(id),
         row: Row::Nth(0),
@@ -177,7 +177,7 @@ fn key_of<'a>(schema: &Schema, part: &Part, bindings: &[Binding<'a>]) -> Option<
 }
 
 /// By how much `set n = n + by` increments.
-fn own_increment(part: &Part, set: &Set) -> Option<i64> {
+pub(super) fn own_increment(part: &Part, set: &Set) -> Option<i64> {
     let (value, by) = without_offset(&set.value);
     let own = Expr::Column {
         part: part.id,

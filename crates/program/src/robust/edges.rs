@@ -15,7 +15,8 @@
 //! Source: Vandevoort, Ketsman, Koch, Neven, EDBT 2023. We differ: equal keys are found in the
 //! programs themselves, not declared; foreign keys say which rows exist; a search that ends at the
 //! first row of an order does not depend on the rows behind it; a key look-up that may find nothing
-//! depends on the insert of its row; a search that finds nothing does not depend on deletes; a search
+//! depends on the insert of its row, but not where the path inserts that row itself: one of the two is
+//! refused; a read whose version is compared later holds its row (`versions`); a search that finds nothing does not depend on deletes; a search
 //! whose rows are all known, and always the same ones, depends on writes of these only.
 
 use super::counters::Numbered;
@@ -99,7 +100,8 @@ impl Graph<'_> {
                     continue;
                 }
                 for (kind, columns) in kinds(a, b) {
-                    if self.is_impossible(kind, a, b, &columns) {
+                    if self.is_impossible(kind, a, b, &columns) || self.is_refused(kind, a, b, left)
+                    {
                         continue;
                     }
                     for equal in self.meetings(kind, a, b, &columns) {
@@ -212,6 +214,22 @@ impl Graph<'_> {
             },
             _ => false,
         }
+    }
+
+    /// Whether B inserts a row that A looked up by its key and inserts as well: one of the two is refused.
+    fn is_refused(&self, kind: EdgeKind, a: &Access, b: &Access, left: &Unit) -> bool {
+        let plain = b.kind == Kind::Insert && b.reads.is_empty();
+        let Some(key) = a.key.as_ref().filter(|_| plain) else {
+            return false;
+        };
+        let is_it = |one: &Access| {
+            let same = one.table == a.table && key.iter().all(|term| one.fixed.contains(term));
+            same && one.statement > a.statement && left.inserts_for_certain(one)
+        };
+        kind == EdgeKind::ReadWrite
+            && a.kind == Kind::Select
+            && !self.facts.deletes(a.table)
+            && left.accesses.iter().any(is_it)
     }
 
     /// Whether new rows come behind the first row that a search found.

@@ -1,5 +1,5 @@
 //! What the statements of a set of transactions never do: columns that nobody updates or reads,
-//! tables that nobody inserts into or deletes from.
+//! tables that nobody inserts into or deletes from, or updates without a new version.
 
 use crate::ir::{Action, OnConflict, Set, Transaction};
 use crate::schema::{ColumnId, Schema, TableId};
@@ -13,6 +13,8 @@ pub(super) struct Facts {
     deleted: BTreeSet<TableId>,
     /// Columns that nobody reads, and that are no part of a key.
     unread: BTreeSet<(TableId, ColumnId)>,
+    /// Columns that tell the version of a row.
+    versions: BTreeSet<(TableId, ColumnId)>,
 }
 
 impl Facts {
@@ -64,6 +66,16 @@ impl Facts {
     /// Whether a row keeps the value of that column as long as it exists.
     pub fn is_constant(&self, table: TableId, column: ColumnId) -> bool {
         !self.updated.contains(&(table, column))
+    }
+
+    /// The same, with the columns that tell versions.
+    pub fn with_versions(self, versions: BTreeSet<(TableId, ColumnId)>) -> Facts {
+        Facts { versions, ..self }
+    }
+
+    /// Whether a column tells the version of a row: it grows whenever the row changes.
+    pub fn is_version(&self, table: TableId, column: ColumnId) -> bool {
+        self.versions.contains(&(table, column))
     }
 
     /// Whether nobody looks at a column.

@@ -22,6 +22,7 @@ mod subsets;
 mod templates;
 mod unit;
 mod variants;
+mod versions;
 mod ways;
 mod workload;
 

@@ -10,6 +10,7 @@
 
 use super::facts::Facts;
 use super::rows::{KnownRows, confirmed};
+use super::versions;
 use crate::access::{Binding, ColumnSet, Reach};
 use crate::expr::{Condition, Expr, PartId, Row};
 use crate::ir::{Action, Insert, Lock, OnConflict, Part, Select, Set, Statement};
@@ -144,6 +145,7 @@ impl Unit {
             }
         }
         unit.derived = known.derived(schema, facts);
+        versions::hold(facts, &mut unit);
         unit
     }
 
@@ -153,6 +155,16 @@ impl Unit {
             && self.accesses == other.accesses
             && self.terms == other.terms
             && self.derived == other.derived
+    }
+
+    /// Whether an insert has its row from values, and not from a query that may find none.
+    pub fn inserts_for_certain(&self, access: &Access) -> bool {
+        let parts = &self.path.statements[access.statement].parts;
+        let part = parts.iter().find(|part| part.id == access.part);
+        part.is_some_and(|part| match &part.action {
+            Action::Insert(insert) => !insert.from_select && insert.on_conflict == OnConflict::Fail,
+            _ => false,
+        })
     }
 
     /// The number of a term.

@@ -8,6 +8,7 @@ use super::facts::Facts;
 use super::templates::{self, Split};
 use super::unit::Unit;
 use super::variants::variants;
+use super::versions::versioned;
 use super::ways::Ways;
 use super::{
     Counterexample, Doubt, Level, Method, Proof, RobustOptions, Robustness, SplitInstance,
@@ -104,7 +105,9 @@ impl<'a> Workload<'a> {
             .iter()
             .all(|at| levels[*at] == Some(Level::Serializable));
         let transactions = taken.iter().map(|at| &self.program.transactions[*at]);
-        let facts = Facts::of(&self.program.schema, transactions);
+        let paths = taken.iter().flat_map(|at| &self.paths[*at]);
+        let versions = versioned(paths.map(|path| &**path));
+        let facts = Facts::of(&self.program.schema, transactions).with_versions(versions);
         let units = self.units(taken, &facts);
         if all_serializable {
             return Robustness::Robust(self.proof(Method::Definition, &units, &[]));

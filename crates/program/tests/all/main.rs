@@ -7,6 +7,7 @@ mod computed_keys;
 mod consequences;
 mod engine_keys;
 mod engines;
+mod idioms;
 mod installed;
 mod internal;
 mod invariants;
