@@ -169,46 +169,44 @@ impl Search<'_> {
         }
     }
 
-    /// For each B, the counterflow edge to it that P takes first.
+    /// For each B, the counterflow edge to it that P takes first; one of each kind where it depends on what
+    /// else P does whether it can be taken.
     fn leaving(&self, pivot: usize, used: &[usize]) -> Vec<usize> {
-        let mut best: Vec<usize> = Vec::new();
+        let mut best: BTreeMap<_, usize> = BTreeMap::new();
         for &at in used {
             let edge = &self.edges[at];
             if edge.from != pivot || !self.is_counterflow(edge) {
                 continue;
             }
-            match best
-                .iter_mut()
-                .find(|known| self.edges[**known].to == edge.to)
-            {
-                Some(known) if self.edges[*known].leave > edge.leave => *known = at,
-                Some(_) => {}
-                None => best.push(at),
+            let depends = edge.misses || !edge.absent.is_empty();
+            let kind = (edge.to, depends.then_some((edge.source, &edge.absent)));
+            let known = best.entry(kind).or_insert(at);
+            if self.edges[*known].leave > edge.leave {
+                *known = at;
             }
         }
-        best
+        best.into_values().collect()
     }
 
     /// For each A, the edges from it that can be the first of a dangerous pair: one that is
-    /// counterflow, one that overlaps, the one that enters last.
+    /// counterflow, one that overlaps, the one that enters last; of each, one for every access of P that
+    /// changes a row.
     fn entering(&self, pivot: usize, used: &[usize]) -> Vec<usize> {
-        let mut best: Vec<usize> = Vec::new();
-        let class = |at: usize| {
-            let edge = &self.edges[at];
-            let reads = edge.kind == EdgeKind::ReadWrite;
-            (edge.from, self.is_counterflow(edge), reads && !edge.apart)
-        };
+        let mut best: BTreeMap<_, usize> = BTreeMap::new();
         for &at in used {
-            if self.edges[at].to != pivot {
+            let edge = &self.edges[at];
+            if edge.to != pivot {
                 continue;
             }
-            match best.iter_mut().find(|known| class(**known) == class(at)) {
-                Some(known) if self.edges[*known].entry < self.edges[at].entry => *known = at,
-                Some(_) => {}
-                None => best.push(at),
+            let overlaps = edge.kind == EdgeKind::ReadWrite && !edge.apart;
+            let changes = (edge.kind != EdgeKind::WriteRead).then_some(edge.target);
+            let kind = (edge.from, self.is_counterflow(edge), overlaps, changes);
+            let known = best.entry(kind).or_insert(at);
+            if self.edges[*known].entry < edge.entry {
+                *known = at;
             }
         }
-        best
+        best.into_values().collect()
     }
 
     /// Whether no order of commits excludes the two edges, and if so, whether the way back needs a

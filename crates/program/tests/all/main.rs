@@ -32,6 +32,7 @@ mod plays;
 mod programs;
 mod published;
 mod random_programs;
+mod random_robust;
 mod robust;
 mod runner;
 mod scripts;

@@ -72,6 +72,8 @@ pub struct Plays<'p> {
     /// More schedules than this are not all made, but so many are drawn; and more plays of a bag
     /// than four times this.
     pub most: usize,
+    /// The tables that have all rows from the start.
+    pub whole: Vec<TableId>,
 }
 
 impl Plays<'_> {
@@ -124,10 +126,12 @@ impl Plays<'_> {
             for key in 0..2 {
                 let mut more = Vec::new();
                 for before in &rows {
-                    more.push(before.clone());
+                    let table = TableId(table as u32);
+                    if !self.whole.contains(&table) {
+                        more.push(before.clone());
+                    }
                     for value in 0..2 {
                         let values = vec![Value::Integer(key), Value::Integer(value)];
-                        let table = TableId(table as u32);
                         let mut after = before.clone();
                         after.push(StoredRow { table, values });
                         more.push(after);

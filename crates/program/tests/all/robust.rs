@@ -522,3 +522,20 @@ fn a_run_that_a_snapshot_refuses_is_no_counterexample() {
         );
     }
 }
+
+/// Found by `random_robust`: of two dependencies on one transaction, the one that its update cannot have
+/// was looked at, and the one that its insert can have was not.
+#[test]
+fn updates_that_find_nothing_and_inserts_of_these_rows_are_a_write_skew() {
+    let text = "create table t (id int primary key, f int not null);
+        transaction touch(k int, v int)
+          update t set f = f + 1 where id = :v;
+          select f into :a from t where id = :k;
+          if not found then
+            insert into t values (:k, 1);
+          end if;
+        end;";
+    let program = read_sql_file(text, "touch.sql", None).unwrap_or_else(|error| panic!("{error}"));
+    let found = check_at(&program, Level::Snapshot, &RobustOptions::default());
+    assert!(matches!(found, Robustness::NotRobust(_)), "{found:?}");
+}
