@@ -19,8 +19,8 @@ fn text(draw: &mut Draw) -> String {
             "create table t{table} (id int primary key, f int not null);"
         );
     }
-    // Half of the programs keep to versions, or to inserts.
-    let pieces = [4, 4, 6, 10][draw.below(4)];
+    // A quarter of the programs each keeps to versions, to these and inserts, and to accesses by key.
+    let pieces = [4, 6, 10, 16][draw.below(4)];
     for number in 0..1 + draw.below(2) {
         let _ = writeln!(text, "transaction x{number}(k int, v int)");
         for name in 0..1 + draw.below(2) {
@@ -48,7 +48,21 @@ fn piece(which: usize, table: usize, key: &str, name: usize) -> String {
         6 => format!("{select}  update t{table} set f = f + 1 {same}"),
         7 => format!("  delete from t{table} where id = {key};\n"),
         8 => format!("{select}  update t{table} set f = :a{name} where id = {key};\n"),
-        _ => format!("  update t{table} set f = :v where id = {key};\n"),
+        9 => format!("  update t{table} set f = :v where id = {key};\n"),
+        10 => format!(
+            "  select id into :a{name} from t{table} where f = 0 order by id limit 1;\n  \
+             if found then\n    update t{table} set f = 1 where id = :a{name};\n  end if;\n"
+        ),
+        11 => format!(
+            "  select max(id) into :a{name} from t{table};\n  \
+             insert into t{table} values (:a{name} + 1, 0);\n"
+        ),
+        12 => format!("  delete from t{table} where f = 1;\n"),
+        13 => format!(
+            "  insert into t{table} values ({key}, 0) on conflict (id) do update set f = t{table}.f + 1;\n"
+        ),
+        14 => format!("  insert into t{table} values ({key}, 0) on conflict (id) do nothing;\n"),
+        _ => format!("  select sum(f) into :a{name} from t{table};\n"),
     }
 }
 
