@@ -33,7 +33,10 @@ pub fn of_effort(effort: &Effort) -> Vec<Stage> {
     for (name, seconds) in later.into_iter().filter(|&(_, seconds)| seconds > 0.0) {
         let counts = match name {
             "resolve" => Vec::new(),
-            "likely" => vec![("decided orders", count(effort.likely))],
+            "likely" => vec![
+                ("decided orders", count(effort.likely)),
+                ("moves", count(effort.moves)),
+            ],
             "saturate" => vec![
                 ("implied orders", count(effort.implied)),
                 ("decided orders", count(effort.decided)),

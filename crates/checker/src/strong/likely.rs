@@ -2,25 +2,27 @@
 //!
 //! Steps: decide all pairs of versions, the likeliest first (`likeliest`). If nothing is wrong with the order
 //! that comes out, it is the proof. Else prune it like any other order: if what is certain about
-//! the places that are wrong contradicts itself, that is the evidence. Else repair it. If that
-//! leaves something wrong, begin again from the order reached, more carefully, and decide again what is round the pairs that are left
-//! (`again`). If no attempt succeeds, nothing is known, and the best order is what other ways begin with.
+//! the places that are wrong contradicts itself, that is the evidence. Else move transactions to where less is wrong (`moves`), which mostly
+//! ends it, and repair what little that leaves. If something is still wrong, begin again from the order reached, more carefully, and decide
+//! again what is round the pairs that are left (`again`). If no attempt succeeds, nothing is known, and the best order is what other ways begin with.
 //!
-//! Where there are too many pairs, only versions near each other in the order given are thought of, and then those that are
-//! wrong in the order found, until none is.
+//! Where there are too many pairs, transactions are moved from the order given at once; and if that fails, only versions near each
+//! other in it are thought of, and then those that are wrong in the order found, until none is.
 //!
-//! Cost: that of `likeliest` for each attempt, two walks, and pruning once.
+//! Cost: that of `likeliest` for each attempt, that of `moves` once, two walks, and pruning once.
 
 use super::again::Again;
 use super::known::Known;
 use super::likeliest::{Likeliest, Manner};
+use super::moves::Moves;
 use super::pairs::Pairs;
 use super::reach::Reach;
 use super::theory::Theory;
 use super::topological::Topological;
 use super::versions::Versions;
 use super::{
-    Decision, Effort, FAR_OFF, Settled, Strategy, conflicts, greedy, prepare, prove, violated,
+    Decision, Effort, FAR_OFF, Settled, Strategy, conflicts, greedy, prepare, prove, solve, sorted,
+    violated,
 };
 use crate::Budget;
 use crate::budget::Limit;
@@ -64,6 +66,9 @@ const CAREFUL: Manner = Manner {
 const REPAIRED: usize = 200;
 const FEW_LEFT: usize = 16;
 
+/// How often transactions are moved, for each of them. Where that finds an order, it does with seven.
+const MOVES_FOR_EACH: usize = 12;
+
 /// Fewer transactions are decided at once in any way.
 const TXNS_MIN: usize = 8;
 
@@ -96,6 +101,11 @@ fn attempt_all(
     // What follows from what is known finds an order sooner, where all of it can be known, and where sessions do not count.
     if near.is_some() && (!shape.sessions || Reach::is_whole(known, events.len())) {
         return Ok(None);
+    }
+    if near.is_some()
+        && let Some(decision) = moved(known, &versions, events, strategy, budget, effort)?
+    {
+        return Ok(Some(decision));
     }
     let given = events.clone();
     let mut pairs = Pairs::new(known, &versions, &given, near);
@@ -136,6 +146,12 @@ fn attempt_all(
             {
                 return Ok(Some(violated));
             }
+            if at == 0
+                && near.is_none()
+                && let Some(decision) = moved(known, &versions, events, strategy, budget, effort)?
+            {
+                return Ok(Some(decision));
+            }
             if manner.is_careful || near.is_some() {
                 Again::new(&likeliest).run(&mut likeliest, budget)?;
             } else if likeliest.left.len() <= FEW_LEFT.max(given.len() / REPAIRED) {
@@ -150,6 +166,49 @@ fn attempt_all(
         }
     }
     Ok(None)
+}
+
+/// Moves transactions, beginning with an order, and repairs it if few places of it are wrong then; None if that is not
+/// enough. Then `events` is the order reached, if it is the better one.
+fn moved(
+    known: &Known<'_>,
+    versions: &Versions,
+    events: &mut Vec<u32>,
+    strategy: Strategy,
+    budget: &Budget<'_>,
+    effort: &mut Effort,
+) -> Result<Option<Decision>, Limit> {
+    let (observed, shape) = (known.observed, known.shape);
+    if known.timeline.is_some() {
+        return Ok(None);
+    }
+    let mut moves = Moves::new(known, versions, events);
+    effort.moves = moves.run(MOVES_FOR_EACH * observed.history.txn_count(), budget)?;
+    let Ok(order) = sorted::sort(known, &moves.order()) else {
+        return Ok(None);
+    };
+    let conflicts = |order: &[u32]| {
+        let walk = conflicts::walk(observed, shape, order, &Settled { observed });
+        walk.conflicts.len()
+    };
+    let left = conflicts(&order);
+    if left == 0 {
+        return Ok(prove(observed, shape, &order).map(Decision::Holds));
+    }
+    if left < conflicts(events) {
+        events.clone_from(&order);
+    }
+    if left > order.len() / REPAIRED {
+        return Ok(None);
+    }
+    let theory = Theory::new(Topological::new(known, order));
+    match prepare(known, theory, strategy, budget, effort)? {
+        Err(refutation) => Ok(Some(violated(known, &refutation))),
+        Ok((theory, likely)) if effort.left <= FEW_LEFT => {
+            solve(known, theory, &likely, strategy, budget, effort).map(Some)
+        }
+        Ok(_) => Ok(None),
+    }
 }
 
 /// Decides the pairs of versions that are far from each other in the order given and wrong in the one found.
@@ -213,7 +272,6 @@ fn pruned(
 #[cfg(test)]
 mod tests {
     use super::super::shape::Shape;
-    use super::super::sorted;
     use super::*;
     use crate::observe::observe;
     use crate::windows::tests::random_history;

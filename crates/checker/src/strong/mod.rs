@@ -18,7 +18,7 @@
 //! Four things come before that, where they pay, and only to find an order: a level without real time or
 //! session order is first tried with it (`borrowed`); where reads have several possible writers, those are ruled out that
 //! what happens before what leaves no room for (`resolve`); where the best guess is far off, pairs of
-//! versions are decided, the likeliest first, which mostly ends it (`likely`, `likeliest`, `again`, `pairs`, `kept`);
+//! versions are decided, the likeliest first, which mostly ends it (`likely`, `likeliest`, `moves`, `again`, `pairs`, `kept`);
 //! and where that does not, the orders that follow are added until none is new, and the events run again by
 //! how far the run had come at each (`saturated`, `ranked`), or only those that follow nearby, where nothing else is possible; where that leaves much wrong, what is likely is decided step
 //! by step, with all that follows (`confident`, `dense`). If no order comes of it, the history is decided without them,
@@ -49,6 +49,8 @@ mod kept;
 mod known;
 mod likeliest;
 mod likely;
+mod lines;
+mod moves;
 mod pairs;
 mod parallel;
 mod ranked;
@@ -63,11 +65,13 @@ mod snapshots;
 mod solver;
 mod sorted;
 mod spare;
+mod steps;
 mod suggested;
 mod theory;
 pub mod timeline;
 mod topological;
 pub mod versions;
+mod wrong;
 
 use crate::Budget;
 use crate::budget::Limit;
@@ -115,6 +119,8 @@ pub struct Effort {
     /// Deciding the likeliest orders of versions, and how many there were.
     pub likely_seconds: f64,
     pub likely: usize,
+    /// How often a transaction was moved to where less was wrong.
+    pub moves: usize,
     /// Adding the orders that follow from others, and how many there were.
     pub saturate_seconds: f64,
     pub implied: usize,
@@ -400,9 +406,21 @@ fn search(
         Ok(prepared) => prepared,
         Err(refutation) => return Ok(violated(known, &refutation)),
     };
+    solve(known, theory, &likely, strategy, budget, effort)
+}
+
+/// Solves what pruning and repair left.
+fn solve<'a>(
+    known: &'a Known<'a>,
+    theory: Theory<'a>,
+    likely: &[i8],
+    strategy: Strategy,
+    budget: &Budget<'_>,
+    effort: &mut Effort,
+) -> Result<Decision, Limit> {
     (budget.progress)("solving");
     let started = Instant::now();
-    let decision = Search::new(known, theory, &likely, strategy.solver, budget, effort).run();
+    let decision = Search::new(known, theory, likely, strategy.solver, budget, effort).run();
     effort.solve_seconds += started.elapsed().as_secs_f64();
     decision
 }
