@@ -36,7 +36,11 @@ impl<'a> Translator<'a> {
                     index: Box::new(index),
                 })
             }
-            ("size", []) => Val::Expr(Expr::Size(Box::new(variable))),
+            ("findFirst" | "findAny" | "getFirst" | "peek", []) => Val::Expr(Expr::Element {
+                list: Box::new(variable),
+                index: Box::new(Expr::integer(0)),
+            }),
+            ("size" | "count", []) => Val::Expr(Expr::Size(Box::new(variable))),
             ("isEmpty", []) => {
                 let size = Expr::Size(Box::new(variable));
                 let none = Condition::compare(Comparison::Equal, size, Expr::integer(0));
@@ -138,6 +142,11 @@ impl<'a> Translator<'a> {
                 let none = Condition::compare(Comparison::Equal, size, Expr::integer(0));
                 Val::Expr(truth(none))
             }
+            ("negate", []) if used => Val::Expr(Expr::arithmetic(
+                Operator::Subtract,
+                Expr::integer(0),
+                value,
+            )),
             ("add" | "subtract" | "multiply" | "divide", [other]) if used => {
                 Val::Expr(Expr::arithmetic(operator(name), value, other.clone()))
             }
