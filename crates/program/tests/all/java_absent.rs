@@ -163,7 +163,7 @@ fn a_check_before_an_insert_is_found_to_be_no_lock() {
     };
     let found = analyse(&program, &options);
     let kinds: Vec<Kind> = found.anomalies.iter().map(|one| one.kind).collect();
-    assert!(kinds.contains(&Kind::WriteSkew), "{kinds:?}");
+    assert!(kinds.contains(&Kind::Phantom), "{kinds:?}");
 }
 
 /// A row that is changed through its result set is a write that is not followed: it is told, and nothing is proved.
