@@ -176,7 +176,7 @@ pub fn edge_text(program: &Program, edge: &Edge) -> String {
     };
     let why = match edge.kind {
         EdgeKind::WriteRead => "read what it wrote",
-        EdgeKind::ReadWrite => "overwrote what it read",
+        EdgeKind::ReadWrite => "changed what it read",
         EdgeKind::WriteWrite => "overwrote what it wrote",
         EdgeKind::Sibling => "is the same transaction",
     };

@@ -47,7 +47,7 @@ pub use scenario::{Edge, EdgeKind, Event, Instance, Point, Scenario, StoreLevel,
 pub use schema::{
     Column, ColumnId, ForeignKey, Schema, Table, TableId, Type, ViewQuery, bare_name,
 };
-pub use sources::{SourceFile, read_sources};
+pub use sources::{SQL_ENDINGS, SourceFile, read_sources};
 pub use sql::{Arguments, DdlReader, Placeholder, Sql, read_sql, schema_of};
 pub use sqlfile::read_sql_file;
 pub use testcase::{

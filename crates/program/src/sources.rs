@@ -4,10 +4,12 @@ use crate::expr::Expr;
 use crate::ir::{Action, Part, Program, Transaction};
 use crate::java::{JavaFile, annotated, is_mapper, read_java, table_texts};
 use crate::log::read_log;
-use crate::place::{Note, NoteKind, Place, ProgramError};
+use crate::place::{Note, NoteKind, Place, ProgramError, shorten};
 use crate::sql::DdlReader;
 use crate::sql::split::split;
-use crate::sqlfile::{has_transactions, invariants, read_sql_file, without_routines};
+use crate::sqlfile::{
+    has_transactions, invariants, read_sql_file, with_semicolons, without_routines,
+};
 use crate::supplied::supply_left_out;
 
 /// A file: its name and its text.
@@ -19,18 +21,21 @@ pub struct SourceFile<'a> {
     pub text: &'a str,
 }
 
+/// How the names of files with SQL end, as the clients of databases call them.
+pub const SQL_ENDINGS: [&str; 5] = ["sql", "pgbench", "psql", "pgsql", "ddl"];
+
 /// Reads the files of an application: `.java`, `.xml` with mappers for these, `.sql` with transactions, `.sql` with
 /// tables only, and logs (any other ending). All share the tables.
 pub fn read_sources(files: &[SourceFile<'_>]) -> Result<Program, ProgramError> {
     let mut routines = Vec::new();
     let mut texts: Vec<String> = Vec::new();
-    for file in files.iter().filter(|file| is(file, ".sql")) {
-        let (text, notes) = without_routines(file.text, file.name);
+    for file in files.iter().filter(|file| is_sql(file)) {
+        let (text, notes) = without_routines(&with_semicolons(file.text), file.name);
         texts.push(text);
         routines.extend(notes);
     }
     let mut texts = texts.iter();
-    let plain = |file: &SourceFile<'_>| is(file, ".sql").then(|| texts.next()).flatten();
+    let plain = |file: &SourceFile<'_>| is_sql(file).then(|| texts.next()).flatten();
     let texts: Vec<Option<&String>> = files.iter().map(plain).collect();
     let files: Vec<SourceFile<'_>> = files
         .iter()
@@ -48,14 +53,22 @@ fn read_files(files: &[SourceFile<'_>], routines: Vec<Note>) -> Result<Program, 
     let mut program = Program::default();
     let (declaring, passed_over) = declaring(files);
     let mut reader = DdlReader::default();
+    // Beside Java, what a file of tables has for its own database need not be read: statements on
+    // tables that are missing then are noted, each in its place.
+    let beside_java = files.iter().any(|file| is(file, ".java"));
     for file in &declaring {
         for piece in split(file.text, &Place::new(file.name, 1, 1)) {
-            reader.read(&piece.text, &piece.place)?;
+            match reader.read(&piece.text, &piece.place) {
+                Err(error) if beside_java => {
+                    program.notes.push(passed_over_piece(error, &piece.text))
+                }
+                read => read?,
+            }
         }
     }
     let (schema, notes) = reader.finish();
     program.schema = schema;
-    program.notes = notes;
+    program.notes.extend(notes);
     program.notes.extend(passed_over);
     let counts = |note: &Note| {
         let mut of_file = files.iter().filter(|file| *file.name == *note.place.file);
@@ -65,7 +78,7 @@ fn read_files(files: &[SourceFile<'_>], routines: Vec<Note>) -> Result<Program, 
     };
     program.notes.extend(routines.into_iter().filter(counts));
     for file in files {
-        let read = match (is(file, ".sql"), is(file, ".java")) {
+        let read = match (is_sql(file), is(file, ".java")) {
             (true, _) if !has_transactions(file.text) => {
                 if !declaring.iter().any(|one| one.name == file.name) {
                     continue;
@@ -105,12 +118,23 @@ fn read_files(files: &[SourceFile<'_>], routines: Vec<Note>) -> Result<Program, 
     Ok(program)
 }
 
+/// A statement among tables that cannot be read.
+fn passed_over_piece(error: ProgramError, text: &str) -> Note {
+    Note {
+        place: error.place,
+        text: shorten(text, 60),
+        assumed: format!("passed over: {}", error.problem),
+        advice: error.advice,
+        kind: NoteKind::LeftOut,
+    }
+}
+
 /// The files with tables that count. Applications come with the tables for several databases: of
 /// files that declare the same table, the first counts, and the others are noted.
 fn declaring<'f>(files: &'f [SourceFile<'f>]) -> (Vec<&'f SourceFile<'f>>, Vec<Note>) {
     let mut owners: Vec<(String, &str)> = Vec::new();
     let (mut kept, mut repeated) = (Vec::new(), Vec::new());
-    for file in files.iter().filter(|file| is(file, ".sql")) {
+    for file in files.iter().filter(|file| is_sql(file)) {
         if has_transactions(file.text) {
             continue;
         }
@@ -169,6 +193,12 @@ fn declared_tables(text: &str) -> Vec<String> {
     found
 }
 
+/// Whether a file has statements of SQL, by its ending.
+fn is_sql(file: &SourceFile<'_>) -> bool {
+    let endings = SQL_ENDINGS.iter().map(|ending| format!(".{ending}"));
+    endings.into_iter().any(|ending| is(file, &ending))
+}
+
 fn is(file: &SourceFile<'_>, ending: &str) -> bool {
     file.name.to_ascii_lowercase().ends_with(ending)
 }
@@ -220,7 +250,7 @@ fn pass_over_filling(program: &mut Program, files: &[SourceFile<'_>]) {
     let is_of = |one: &Transaction, file: &SourceFile<'_>| *one.place.file == *file.name;
     let filling = |one: &Transaction| {
         let mut own = files.iter().filter(|file| is_of(one, file));
-        own.any(|file| is(file, ".sql") && !declared_tables(file.text).is_empty()) && fills(one)
+        own.any(|file| is_sql(file) && !declared_tables(file.text).is_empty()) && fills(one)
     };
     let java = |one: &Transaction| {
         files

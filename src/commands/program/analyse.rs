@@ -78,6 +78,15 @@ pub fn run(args: &AnalyseArgs) -> Result<Exit, Failure> {
     let mut out = answer::text(program, rows, &args.source.paths, true);
     out.push_str(&text(args, program, &found));
     out.push_str(&beyond.text(program));
+    if beyond.refutes() && !args.replay.is_empty() {
+        let places = args.replay.iter().map(|place| format!(" --replay {place}"));
+        let _ = writeln!(
+            out,
+            "Runs that are not robust are played by 'isolde program robust{} {}'.",
+            places.collect::<String>(),
+            args.source.paths.join(" ")
+        );
+    }
     if let Some(root) = &args.out {
         let _ = writeln!(
             out,

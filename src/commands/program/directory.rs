@@ -117,11 +117,11 @@ fn contents(test: &Test<'_>, sources: Vec<Value>) -> Vec<(String, String)> {
     files
 }
 
-/// The script; it needs `isolde` on the path.
+/// The script; it needs `isolde` on the path, or where `ISOLDE` says.
 const RUN: &str = "#!/bin/sh
 # Plays this anomaly again: in process, or with `--on postgres`, `--on mariadb` or `--on URL` on a
-# database. Exit code 1: it shows.
-exec isolde program replay \"$(dirname \"$0\")\" \"$@\"
+# database. Exit code 1: it shows. ISOLDE names the program where it is not on the path.
+exec \"${ISOLDE:-isolde}\" program replay \"$(dirname \"$0\")\" \"$@\"
 ";
 
 fn scenario_file(test: &Test<'_>, scenario: &Scenario, sources: &[Value]) -> Value {

@@ -26,6 +26,8 @@ pub struct Outcome {
     pub checked: Option<&'static str>,
     /// What the application's own code threw: the number of the instance, and the text.
     pub thrown: Vec<(usize, String)>,
+    /// What the server refused: the number of the instance, with the code and what the server said.
+    pub refused: Vec<(usize, String)>,
 }
 
 /// The verdict about a scenario that cannot be played at a place.
@@ -41,6 +43,7 @@ impl Outcome {
             predicted: None,
             checked: None,
             thrown: Vec::new(),
+            refused: Vec::new(),
         }
     }
 
@@ -78,6 +81,11 @@ impl Outcome {
             let thrown = thrown.map(|(at, text)| json!({"instance": at, "text": text}));
             json["thrown"] = thrown.collect();
         }
+        if !self.refused.is_empty() {
+            let refused = self.refused.iter();
+            let refused = refused.map(|(at, text)| json!({"instance": at, "text": text}));
+            json["refused"] = refused.collect();
+        }
         json
     }
 
@@ -92,6 +100,9 @@ impl Outcome {
             out.push_str(&format!(" (predicted: {predicted})"));
             for (at, text) in &self.thrown {
                 out.push_str(&format!("; T{at} threw {text}"));
+            }
+            for (at, text) in &self.refused {
+                out.push_str(&format!("; T{at} was refused: {text}"));
             }
         }
         if let Some(checked) = self.checked {
@@ -113,6 +124,7 @@ pub fn in_process(program: &Program, scenario: &Scenario) -> Result<Outcome, Fai
         predicted: Some(Appearance::Manifested.name()),
         checked: checked(&played.history),
         thrown: Vec::new(),
+        refused: Vec::new(),
     })
 }
 

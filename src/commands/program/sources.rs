@@ -3,7 +3,7 @@
 use crate::exit::Failure;
 use crate::output;
 use crate::program_args::SourceArgs;
-use program::{Program, SourceFile, read_sources};
+use program::{Program, SQL_ENDINGS, SourceFile, read_sources};
 use std::path::Path;
 
 /// Files beyond this many are refused: a directory was probably given by mistake.
@@ -218,7 +218,9 @@ fn read_directory(path: &str, files: &mut Vec<Text>) -> Result<(), Failure> {
             match ending.map(str::to_ascii_lowercase).as_deref() {
                 _ if kind.is_dir() && is_of_tests(&path) => tests.push(path),
                 _ if kind.is_dir() => waiting.push(path),
-                Some("java" | "sql") if kind.is_file() => {
+                Some(ending)
+                    if kind.is_file() && (ending == "java" || SQL_ENDINGS.contains(&ending)) =>
+                {
                     files.push(read_file(&path.display().to_string(), FOUND_BYTES_MAX)?);
                 }
                 Some("xml") if kind.is_file() => mappers.push(path),

@@ -6,7 +6,7 @@ use crate::exit::Failure;
 use crate::interrupt;
 use crate::progress::Progress;
 use program::replay::{
-    Dialect, JavaApplication, JavaHost, Judged, Replay, ReplayError, Server, ServerLevel,
+    Dialect, Fate, JavaApplication, JavaHost, Judged, Replay, ReplayError, Server, ServerLevel,
     ServerOptions,
 };
 use program::{Appearance, How, Program, Scenario, StoreLevel, appearance, judge, play};
@@ -57,8 +57,17 @@ impl Stage {
             network_faults: false,
             progress: setup.progress,
         };
+        let playable = ["postgres", "mariadb"].contains(&setup.name);
+        if !playable && !setup.name.contains("://") {
+            let problem = "programs are played on store, postgres, mariadb, or a server of yours \
+                           (postgres://USER:PASSWORD@HOST:PORT/DATABASE, mysql://…)";
+            return Err(Failure::with(setup.name, problem));
+        }
         let target = Target::start(&[setup.name.to_string()], start)?;
-        let failed = |error: ReplayError| Failure::with(&target.name, error);
+        let failed = |error: ReplayError| match error.to_string() {
+            told if told.starts_with(&target.name) => Failure(told),
+            told => Failure::with(&target.name, told),
+        };
         let url = target.urls().first().cloned().unwrap_or_default();
         setup
             .progress
@@ -237,7 +246,13 @@ fn outcome(
     judged: &Judged,
 ) -> Outcome {
     let instances = judged.played.instances.iter().zip(1..);
-    let thrown = instances.filter_map(|(one, at)| Some((at, one.thrown.clone()?)));
+    let thrown = instances
+        .clone()
+        .filter_map(|(one, at)| Some((at, one.thrown.clone()?)));
+    let refused = instances.clone().filter_map(|(one, at)| match &one.fate {
+        Fate::Refused { code, message, .. } => Some((at, format!("{message} ({code})"))),
+        _ => None,
+    });
     Outcome {
         place: place.to_string(),
         level: level.name().to_string(),
@@ -245,6 +260,7 @@ fn outcome(
         predicted: predicted.map(Appearance::name),
         checked: judged.complete.then(|| checked(&judged.history)).flatten(),
         thrown: thrown.collect(),
+        refused: refused.collect(),
     }
 }
 

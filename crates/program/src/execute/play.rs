@@ -101,6 +101,7 @@ pub enum Abort {
 }
 
 /// Numbers for the keys that one instance leaves to the database.
+#[derive(Clone)]
 pub(super) struct Counter {
     next: i64,
 }

@@ -5,6 +5,7 @@ use super::translate::{Chain, Translator, executes};
 use super::tree::Node;
 use crate::expr::{Condition, Expr, Value, VariableId};
 use crate::ir::Step;
+use crate::schema::Type;
 use rustc_hash::FxHashMap;
 
 impl<'a> Translator<'a> {
@@ -161,6 +162,18 @@ impl<'a> Translator<'a> {
     /// An object whose fields are those of one or the other.
     fn join_objects(&mut self, a: ObjectId, b: ObjectId, yes: &mut Arm, no: &mut Arm) -> ObjectId {
         let joined = self.add_object();
+        let either = [a, b];
+        if either
+            .iter()
+            .any(|one| self.made_later.contains_key(&one.0))
+        {
+            let variable = self.variable("made", Type::Boolean);
+            self.made_later.insert(joined.0, variable);
+            for (object, arm) in either.into_iter().zip([&mut *yes, &mut *no]) {
+                let value = self.is_made(object);
+                arm.steps.push(Step::Let { variable, value });
+            }
+        }
         for (object, arm) in [(a, yes), (b, no)] {
             let fields: Vec<(String, VariableId)> = sorted(&self.objects[object.0]);
             for (name, field) in fields {

@@ -23,7 +23,12 @@ impl<'a> Translator<'a> {
     }
 
     pub fn exprs(&mut self, vals: Vec<Val>) -> Vec<Expr> {
-        let data = |val: &Val| matches!(val, Val::Expr(_) | Val::List(_) | Val::Given(_));
+        let data = |val: &Val| {
+            matches!(
+                val,
+                Val::Expr(_) | Val::List(_) | Val::Given(_) | Val::Object(_)
+            )
+        };
         let vals: Vec<Val> = vals.into_iter().filter(data).collect();
         vals.into_iter().map(|val| self.expr_of(val)).collect()
     }
@@ -412,10 +417,14 @@ impl<'a> Translator<'a> {
         if arguments.contains(&Val::Connection) || known {
             return self.foreign(node, name, arguments, used);
         }
-        let data = self.exprs(arguments);
-        if let Some(val) = self.optional_made(object.text(), name, &data) {
+        let made = match object.text() {
+            "Objects" => self.null_asked(node, name, &arguments),
+            class => self.optional_made(class, name, &arguments),
+        };
+        if let Some(val) = made {
             return val;
         }
+        let data = self.exprs(arguments);
         match (object.text(), name) {
             (
                 "BigDecimal" | "Long" | "Integer" | "Double" | "String" | "Float" | "Boolean"

@@ -130,19 +130,27 @@ impl<'a> Translator<'a> {
             },
             (false, false) => return None,
         };
-        let is_null = match tested {
-            Val::Expr(value) => Condition::IsNull(value.clone()),
-            Val::Nothing => return None,
-            Val::Object(object) => match self.made_later.get(&object.0) {
-                Some(variable) => Condition::IsNull(Expr::Variable(*variable)),
-                None => Condition::False,
-            },
-            _ => Condition::False,
-        };
+        if *tested == Val::Nothing {
+            return None;
+        }
+        let is_null = self.is_null(tested);
         match comparison {
             Comparison::Equal => Some(is_null),
             Comparison::NotEqual => Some(is_null.negated()),
             _ => None,
+        }
+    }
+
+    /// Whether something is null.
+    pub fn is_null(&self, val: &Val) -> Condition {
+        match val {
+            Val::Expr(Expr::Constant(Value::Null)) => Condition::True,
+            Val::Expr(value) => Condition::IsNull(value.clone()),
+            Val::Object(object) => match self.made_later.get(&object.0) {
+                Some(made) => Condition::IsNull(Expr::Variable(*made)),
+                None => Condition::False,
+            },
+            _ => Condition::False,
         }
     }
 

@@ -1,7 +1,6 @@
 //! Java expressions: values and conditions. What an expression does on the way (moving a cursor,
 //! counting up, executing) becomes steps before it is used.
 
-use super::branch::sorted;
 use super::condition::truth;
 use super::env::{Val, carries_nothing};
 use super::index::combine;
@@ -10,7 +9,7 @@ use super::tree::Node;
 use crate::expr::{Condition, Expr, Operator, Value};
 use crate::ir::Step;
 use crate::place::NoteKind;
-use crate::resolve::{FIELD, OBJECT, STORE, WITH};
+use crate::resolve::{FIELD, STORE, WITH};
 use crate::schema::Type;
 
 impl<'a> Translator<'a> {
@@ -32,19 +31,6 @@ impl<'a> Translator<'a> {
             Val::Object(object) => self.packed(object),
             Val::Given(all) => Expr::List(all.into_iter().map(|one| self.expr_of(one)).collect()),
             _ => self.unknown(Vec::new()),
-        }
-    }
-
-    /// An object as a value, as it is now.
-    pub fn packed(&self, object: super::env::ObjectId) -> Expr {
-        let mut arguments = Vec::new();
-        for (name, variable) in sorted(&self.objects[object.0]) {
-            arguments.push(Expr::text(name));
-            arguments.push(Expr::Variable(variable));
-        }
-        Expr::Call {
-            name: OBJECT.to_string(),
-            arguments,
         }
     }
 

@@ -25,6 +25,18 @@ pub(super) struct Lambda<'a> {
 impl<'a> Translator<'a> {
     /// The code that an expression is, where it gets to the database.
     pub fn lambda(&mut self, node: &'a Node) -> Option<Val> {
+        let count = self.lambdas.len();
+        let val = self.code(node)?;
+        let found = self.lambdas.last().map(|lambda| lambda.node)?;
+        if self.reaches(found) {
+            return Some(val);
+        }
+        self.lambdas.truncate(count);
+        None
+    }
+
+    /// The code that an expression is.
+    pub fn code(&mut self, node: &'a Node) -> Option<Val> {
         let (class, this) = (self.class(), self.this_class());
         let (found, class, this) = match node.kind {
             "lambda_expression" => (node, class, this),
@@ -45,9 +57,6 @@ impl<'a> Translator<'a> {
             }
             _ => return None,
         };
-        if !self.reaches(found) {
-            return None;
-        }
         self.lambdas.push(Lambda {
             node: found,
             env: self.env.clone(),
@@ -127,6 +136,11 @@ impl<'a> Translator<'a> {
             ("forEach" | "forEachOrdered", Some(object)) => {
                 let list = self.value(object);
                 Some(self.expr_of(list))
+            }
+            // What it is called on is asked first: `find(id).ifAbsent(() -> …)`.
+            (_, Some(object)) if object.kind == "method_invocation" => {
+                self.value(object);
+                None
             }
             _ => None,
         };

@@ -36,12 +36,12 @@ impl<'a> Translator<'a> {
                     index: Box::new(index),
                 })
             }
-            ("size", []) => Val::Expr(Expr::Size(Box::new(variable))),
-            ("isEmpty", []) => {
-                let size = Expr::Size(Box::new(variable));
-                let none = Condition::compare(Comparison::Equal, size, Expr::integer(0));
-                Val::Expr(truth(none))
-            }
+            ("findFirst" | "findAny" | "getFirst" | "peek", []) => Val::Expr(Expr::Element {
+                list: Box::new(variable),
+                index: Box::new(Expr::integer(0)),
+            }),
+            ("size" | "count", []) => Val::Expr(Expr::Size(Box::new(variable))),
+            ("isEmpty", []) => Val::Expr(is_empty(variable)),
             ("clear", []) => {
                 let value = Expr::List(Vec::new());
                 self.emit(Step::Let {
@@ -133,11 +133,12 @@ impl<'a> Translator<'a> {
                 list: Box::new(value),
                 index: Box::new(index.clone()),
             }),
-            ("isEmpty", []) if is_list(self, &value) => {
-                let size = Expr::Size(Box::new(value));
-                let none = Condition::compare(Comparison::Equal, size, Expr::integer(0));
-                Val::Expr(truth(none))
-            }
+            ("isEmpty", []) if is_list(self, &value) => Val::Expr(is_empty(value)),
+            ("negate", []) if used => Val::Expr(Expr::arithmetic(
+                Operator::Subtract,
+                Expr::integer(0),
+                value,
+            )),
             ("add" | "subtract" | "multiply" | "divide", [other]) if used => {
                 Val::Expr(Expr::arithmetic(operator(name), value, other.clone()))
             }
@@ -194,6 +195,16 @@ impl<'a> Translator<'a> {
             None => Val::Expr(Expr::arithmetic(Operator::Concatenate, value, more)),
         }
     }
+}
+
+/// Whether a list has no elements.
+fn is_empty(list: Expr) -> Expr {
+    let size = Expr::Size(Box::new(list));
+    truth(Condition::compare(
+        Comparison::Equal,
+        size,
+        Expr::integer(0),
+    ))
 }
 
 /// The operator that a method of numbers is.

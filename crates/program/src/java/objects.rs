@@ -1,11 +1,14 @@
 //! Objects of the sources' own classes.
 
-use super::env::{Slot, Val};
+use super::branch::sorted;
+use super::env::{ObjectId, Slot, Val};
 use super::index::parameters;
 use super::translate::Translator;
 use super::tree::Node;
-use crate::expr::{Expr, Value};
+use crate::expr::{Condition, Expr, Value, VariableId};
 use crate::ir::Step;
+use crate::resolve::{FIELD, OBJECT};
+use crate::schema::Type;
 
 impl<'a> Translator<'a> {
     /// `new X(…)` of a class of the sources: its constructor where that gets to the database; else
@@ -67,6 +70,27 @@ impl<'a> Translator<'a> {
         Some(Val::Object(object))
     }
 
+    /// An object as a value, as it is now; null where it was not made.
+    pub fn packed(&self, object: ObjectId) -> Expr {
+        let mut arguments = Vec::new();
+        for (name, variable) in sorted(&self.objects[object.0]) {
+            arguments.push(Expr::text(name));
+            arguments.push(Expr::Variable(variable));
+        }
+        let packed = Expr::Call {
+            name: OBJECT.to_string(),
+            arguments,
+        };
+        match self.made_later.get(&object.0) {
+            Some(made) => Expr::If {
+                condition: Box::new(Condition::IsNull(Expr::Variable(*made))),
+                then: Box::new(Expr::Constant(Value::Null)),
+                otherwise: Box::new(packed),
+            },
+            None => packed,
+        }
+    }
+
     /// An object in a place that was null: where it is made in a loop or a branch, it may never be.
     pub fn note_made(&mut self, slot: &Slot, val: &Val) {
         let own = |variable| Val::Expr(Expr::Variable(variable));
@@ -77,6 +101,108 @@ impl<'a> Translator<'a> {
             let value = Expr::Constant(Value::Boolean(true));
             self.emit(Step::Let { variable, value });
             self.made_later.insert(object.0, variable);
+        }
+    }
+
+    /// What a method returns, after one more return. Its variable holds what was returned each time, so
+    /// an object that is returned in one place and null in another is null where that variable is.
+    pub fn join_returned(&mut self, new: Option<Val>, result: VariableId) -> Option<Val> {
+        let frame = self.frames.last_mut();
+        let before = frame.and_then(|frame| frame.returned.take());
+        let null = Expr::Constant(Value::Null);
+        match (before, new) {
+            (Some(Val::Object(kept)), Some(Val::Object(object))) => {
+                if kept != object {
+                    self.copy_fields(object, kept);
+                    let either = [kept, object];
+                    if either
+                        .iter()
+                        .any(|one| self.made_later.contains_key(&one.0))
+                    {
+                        self.made_later.insert(kept.0, result);
+                    }
+                }
+                Some(Val::Object(kept))
+            }
+            (Some(Val::Object(object)), Some(Val::Expr(value))) => {
+                self.made_later.insert(object.0, result);
+                if value != null {
+                    self.take_fields(object, result);
+                }
+                Some(Val::Object(object))
+            }
+            (Some(Val::Expr(value)), Some(Val::Object(object))) if value == null => {
+                self.made_later.insert(object.0, result);
+                Some(Val::Object(object))
+            }
+            (Some(Val::Expr(_)), Some(Val::Object(_) | Val::List(_)))
+            | (Some(Val::List(_)), Some(Val::Expr(_))) => Some(Val::Expr(Expr::Variable(result))),
+            (Some(Val::Expr(one)), Some(Val::Expr(two))) if one != two => {
+                Some(Val::Expr(Expr::Variable(result)))
+            }
+            (Some(object @ Val::Object(_)), _) => Some(object),
+            (_, Some(object @ Val::Object(_))) => Some(object),
+            (Some(before), None) => Some(before),
+            (_, new) => new,
+        }
+    }
+
+    /// What the variable of a method holds where it returns an object or a list: of an object only that
+    /// there is one, unless other returns give values that it is put beside.
+    pub fn returned_value(&mut self, val: &Val) -> Expr {
+        let frame = self.frames.last();
+        let before = frame.and_then(|frame| frame.returned.as_ref());
+        let beside =
+            matches!(before, Some(Val::Expr(value)) if *value != Expr::Constant(Value::Null));
+        match val {
+            Val::Object(object) if !beside => self.is_made(*object),
+            val => self.expr_of(val.clone()),
+        }
+    }
+
+    /// Not null where there is such an object.
+    pub fn is_made(&self, object: ObjectId) -> Expr {
+        match self.made_later.get(&object.0) {
+            Some(made) => Expr::Variable(*made),
+            None => Expr::Constant(Value::Boolean(true)),
+        }
+    }
+
+    /// The object that is there after one side of a choice, and null after the other.
+    pub fn made_or_null(
+        &mut self,
+        object: ObjectId,
+        there: &mut Vec<Step>,
+        absent: &mut Vec<Step>,
+    ) -> ObjectId {
+        let variable = self.variable("made", Type::Boolean);
+        let copy = self.add_object();
+        let value = self.is_made(object);
+        let copied = self.apart(|this| this.copy_fields(object, copy));
+        there.extend(copied);
+        there.push(Step::Let { variable, value });
+        let value = Expr::Constant(Value::Null);
+        absent.push(Step::Let { variable, value });
+        self.made_later.insert(copy.0, variable);
+        copy
+    }
+
+    /// The fields of an object that is kept under another name.
+    fn take_fields(&mut self, object: ObjectId, held: VariableId) {
+        for (name, variable) in sorted(&self.objects[object.0]) {
+            let value = Expr::Call {
+                name: format!("{FIELD}{name}"),
+                arguments: vec![Expr::Variable(held)],
+            };
+            self.emit(Step::Let { variable, value });
+        }
+    }
+
+    pub fn copy_fields(&mut self, from: ObjectId, to: ObjectId) {
+        for (name, field) in sorted(&self.objects[from.0]) {
+            let variable = self.object_field(to, &name);
+            let value = Expr::Variable(field);
+            self.emit(Step::Let { variable, value });
         }
     }
 

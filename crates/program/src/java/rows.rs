@@ -20,7 +20,19 @@ impl<'a> Translator<'a> {
             }
             "close" | "isClosed" | "getStatement" | "getMetaData" | "setFetchSize" => Val::Nothing,
             "wasNull" => Val::Expr(self.unknown(Vec::new())),
+            // Asked before the first row is, this is whether there is one.
+            "isBeforeFirst" => Val::Expr(truth(Condition::HasRow {
+                statement: id,
+                row: Row::Nth(0),
+            })),
+            "updateRow" | "insertRow" | "deleteRow" => {
+                let assumed = "a row is changed through the result: that is left out";
+                self.left_out(node, assumed, "Write it as a statement of its own.");
+                Val::Nothing
+            }
             _ if name.starts_with("get") => self.get(node, id),
+            // What a row is to be set to, before `updateRow()`.
+            _ if name.starts_with("update") || name.starts_with("moveTo") => Val::Nothing,
             _ => {
                 self.note(
                     node,

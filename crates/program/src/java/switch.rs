@@ -7,7 +7,7 @@ use super::loops::Target;
 use super::spread::known;
 use super::translate::{Chain, Translator};
 use super::tree::Node;
-use crate::expr::{Comparison, Condition, Expr};
+use crate::expr::{Comparison, Condition, Expr, Value};
 use crate::ir::{Label, Step};
 use crate::place::Place;
 
@@ -274,9 +274,19 @@ impl<'a> Translator<'a> {
             None => {}
         }
         let mut sides = (Val::Nothing, Val::Nothing);
-        let one = self.apart(|this| sides.0 = this.value(then));
-        let two = self.apart(|this| sides.1 = this.value(otherwise));
+        let mut one = self.apart(|this| sides.0 = this.value(then));
+        let mut two = self.apart(|this| sides.1 = this.value(otherwise));
         let (then, otherwise) = sides;
+        let null = Val::Expr(Expr::Constant(Value::Null));
+        let object = match (&then, &otherwise) {
+            (Val::Object(object), other) if *other == null => {
+                Some(self.made_or_null(*object, &mut one, &mut two))
+            }
+            (other, Val::Object(object)) if *other == null => {
+                Some(self.made_or_null(*object, &mut two, &mut one))
+            }
+            _ => None,
+        };
         if !one.is_empty() || !two.is_empty() {
             self.emit(Step::If {
                 condition: condition.clone(),
@@ -284,6 +294,9 @@ impl<'a> Translator<'a> {
                 otherwise: two,
                 place: node.place(),
             });
+        }
+        if let Some(object) = object {
+            return Val::Object(object);
         }
         if then == otherwise {
             return then;

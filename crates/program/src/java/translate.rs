@@ -4,7 +4,6 @@
 //! branches of an `if` leave different statements (or different SQL texts) behind one name, what
 //! comes after the `if` is followed once for each branch.
 
-use super::branch::sorted;
 use super::declared::declares_sql;
 use super::env::{Env, ObjectId, PreparedId, Slot, Val, is_sql, type_of};
 use super::index::Index;
@@ -13,7 +12,7 @@ use super::lambda::Lambda;
 use super::loops::Target;
 use super::template::is_template;
 use super::tree::Node;
-use crate::expr::{Expr, StatementId, UnknownId, VariableId};
+use crate::expr::{Expr, StatementId, UnknownId, Value, VariableId};
 use crate::ir::{Label, Step, Variable};
 use crate::place::{Note, NoteKind, Place, shorten};
 use crate::schema::{Schema, Type};
@@ -393,6 +392,7 @@ impl<'a> Translator<'a> {
                 _ => val,
             };
             let java = match declared.child("value") {
+                Some(made) if java == "var" && self.is_optional(made) => "Optional",
                 Some(made) if java == "var" => self.declared_type(made).unwrap_or(java),
                 _ => java,
             };
@@ -408,49 +408,36 @@ impl<'a> Translator<'a> {
             return;
         };
         let (label, result) = (frame.label, frame.result);
-        let kept = match val {
-            None => None,
-            Some(Val::Expr(value)) => {
+        let kept = val.map(|val| match val {
+            Val::Expr(value) => {
+                let is_null = value == Expr::Constant(Value::Null);
                 let text = self.text_of(&value);
                 self.emit(Step::Let {
                     variable: result,
                     value,
                 });
                 self.remember_result(result, text);
-                Some(Val::Expr(Expr::Variable(result)))
+                match is_null {
+                    true => Val::Expr(Expr::Constant(Value::Null)),
+                    false => Val::Expr(Expr::Variable(result)),
+                }
             }
-            Some(other) => Some(other),
-        };
-        let kept = self.join_returned(kept);
+            Val::List(_) | Val::Object(_) => {
+                let value = self.returned_value(&val);
+                self.emit(Step::Let {
+                    variable: result,
+                    value,
+                });
+                val
+            }
+            other => other,
+        });
+        let kept = self.join_returned(kept, result);
         if let Some(frame) = self.frames.last_mut() {
             frame.returned = kept;
         }
         self.emit(Step::Break(label));
         self.ended = true;
-    }
-
-    /// What a method returns, after one more return.
-    fn join_returned(&mut self, new: Option<Val>) -> Option<Val> {
-        let before = self
-            .frames
-            .last_mut()
-            .and_then(|frame| frame.returned.take());
-        match (before, new) {
-            (Some(Val::Object(kept)), Some(Val::Object(object))) if kept != object => {
-                for (name, field) in sorted(&self.objects[object.0]) {
-                    let variable = self.object_field(kept, &name);
-                    self.emit(Step::Let {
-                        variable,
-                        value: Expr::Variable(field),
-                    });
-                }
-                Some(Val::Object(kept))
-            }
-            (Some(object @ Val::Object(_)), _) => Some(object),
-            (_, Some(object @ Val::Object(_))) => Some(object),
-            (Some(before), None) => Some(before),
-            (_, new) => new,
-        }
     }
 }
 

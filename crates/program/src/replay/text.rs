@@ -10,7 +10,8 @@ use super::error::ReplayError;
 use super::token::{Token, join, tokens};
 use super::{numbers, upsert};
 use crate::execute::Call;
-use crate::expr::Value;
+use crate::expr::{Expr, Value};
+use crate::ir::{Action, Part, Statement};
 use crate::schema::Schema;
 
 /// Between the name of a row and of its column in a placeholder of the program.
@@ -31,7 +32,29 @@ pub(super) fn text_of(
     let given: Vec<(&str, &Value)> = names.zip(&call.arguments).collect();
     let number = instance.map(|instance| numbers::number_of(instance, call.position));
     let text = translate(dialect, schema, &statement.sql, &given, number);
-    text.map_err(|error| error.during(&format!("{}: `{}`", statement.place, statement.sql)))
+    let text =
+        text.map_err(|error| error.during(&format!("{}: `{}`", statement.place, statement.sql)))?;
+    Ok(with_keys(dialect, schema, statement, text))
+}
+
+/// An insert whose new keys are asked for beside it, as JDBC's drivers do: both databases tell them by RETURNING.
+fn with_keys(dialect: Dialect, schema: &Schema, statement: &Statement, text: String) -> String {
+    let inserts = |part: &Part| matches!(part.action, Action::Insert(_));
+    let Some(part) = statement.parts.iter().find(|part| inserts(part)) else {
+        return text;
+    };
+    if statement.outputs.is_empty() || tokens(&text).iter().any(|token| token.is("returning")) {
+        return text;
+    }
+    let table = schema.table(part.table);
+    let names = statement.outputs.iter().map(|output| match &output.value {
+        Expr::Column { column, .. } => Some(dialect.name(table.column_name(*column))),
+        _ => None,
+    });
+    match names.collect::<Option<Vec<String>>>() {
+        Some(names) => format!("{text} returning {}", names.join(", ")),
+        None => text,
+    }
 }
 
 /// An SQL text with its placeholders and their values, in a dialect.

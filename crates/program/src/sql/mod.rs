@@ -4,6 +4,7 @@
 //! ANDs, and each piece belongs to the part that is looked up last, so that `a.k = ? and b.k = a.x`
 //! reads a by its key and b by its key too.
 
+mod builtin;
 mod clause;
 mod ddl;
 mod lookup;

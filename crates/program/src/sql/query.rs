@@ -335,6 +335,10 @@ impl Builder<'_> {
         conditions: &mut Vec<Condition>,
     ) -> Translated<()> {
         match factor {
+            TableFactor::Table { args: Some(_), .. } => Err(self.error(
+                format!("`{factor}` in FROM is a function, not a table"),
+                "Write what it does as statements, in its place; or leave the transaction out.",
+            )),
             TableFactor::Table { name, alias, .. } => {
                 let table = object_name(name);
                 let alias = alias.as_ref().map(|alias| alias.name.value.clone());

@@ -130,6 +130,21 @@ impl<'a> Builder<'a> {
         });
     }
 
+    /// A function that no database has: what it does is in the application's own code.
+    pub fn routine_called(&mut self, call: &str) {
+        let note = Note {
+            place: self.place.clone(),
+            text: shorten(call, 60),
+            assumed: "a function of the application: what it does to the tables is left out"
+                .to_string(),
+            advice: "Write what it does as statements, in its place.".to_string(),
+            kind: NoteKind::LeftOut,
+        };
+        if !self.notes.contains(&note) {
+            self.notes.push(note);
+        }
+    }
+
     /// What becomes of a name that is not there: an error, or a note.
     pub fn missing(&mut self, error: ProgramError) -> Result<(), ProgramError> {
         if !self.arguments.is_lenient() {

@@ -1,5 +1,6 @@
 //! Expressions and conditions of SQL.
 
+use super::builtin::{is_advisory, is_builtin};
 use super::ddl::object_name;
 use super::scope::Builder;
 use crate::expr::{Aggregate, Comparison, Condition, Expr, Operator, Value};
@@ -235,6 +236,17 @@ impl Builder<'_> {
                 distinct,
             }),
             None if is_clock(&name) || is_drawn(&name) => Ok(self.arguments.unknown(arguments)),
+            None if !is_builtin(&name) => {
+                self.routine_called(&function.to_string());
+                Ok(self.arguments.unknown(arguments))
+            }
+            None if is_advisory(&name) => {
+                self.note(
+                    &function.to_string(),
+                    "a lock that the application gives a meaning is not taken: what it prevents may be shown",
+                );
+                Ok(self.arguments.unknown(arguments))
+            }
             None => Ok(call(&name, arguments)),
         }
     }

@@ -12,5 +12,5 @@ mod values;
 pub(crate) use invariants::invariants;
 pub(crate) use read::has_transactions;
 pub use read::read_sql_file;
-pub(crate) use routine::{ROUTINE, without_routines};
+pub(crate) use routine::{ROUTINE, with_semicolons, without_routines};
 pub(crate) use values::DOT;

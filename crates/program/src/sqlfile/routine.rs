@@ -3,6 +3,30 @@
 
 use crate::place::{Note, NoteKind, Place, shorten};
 use crate::sql::split::{opaque_length, place_at};
+use std::borrow::Cow;
+
+/// A text whose batches end with a semicolon, where the clients of SQL Server (`GO` on a line of its own) and of
+/// Oracle (`/` behind the end of a block) end them otherwise. Every character stays in its place.
+pub(crate) fn with_semicolons(text: &str) -> Cow<'_, str> {
+    let ends = |line: &str| matches!(line.trim(), "GO" | "go" | "Go" | "/");
+    if !text.lines().any(ends) {
+        return Cow::Borrowed(text);
+    }
+    let mut kept = String::with_capacity(text.len());
+    let mut ended = true;
+    for line in text.split_inclusive('\n') {
+        match line.trim() {
+            "/" if ended => kept.push_str(&line.replacen('/', ";", 1)),
+            go if go.eq_ignore_ascii_case("go") => kept.push_str(&line.replacen(go, "; ", 1)),
+            "" => kept.push_str(line),
+            other => {
+                ended = other.ends_with(';');
+                kept.push_str(line);
+            }
+        }
+    }
+    Cow::Owned(kept)
+}
 
 /// A text without its routines, and a note on each of them.
 pub(crate) fn without_routines(text: &str, file: &str) -> (String, Vec<Note>) {
@@ -159,6 +183,15 @@ mod tests {
             .lines()
             .position(|line| line.starts_with("create table u"));
         assert_eq!(line, Some(15));
+    }
+
+    #[test]
+    fn batches_of_other_clients_end_where_these_end_them() {
+        let text =
+            "create database d\nGO\n  use d\r\n go\r\nbegin null; end;\n/\nselect a\n/\nb;\n";
+        let expected =
+            "create database d\n; \n  use d\r\n ; \r\nbegin null; end;\n;\nselect a\n/\nb;\n";
+        assert_eq!(with_semicolons(text), expected);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! What servers do about rows that a snapshot does not show, by which index and key they are looked for.
 
 use crate::engines::{played, program, reason, scenario};
-use program::{Abort, Engine, StoredRow, TableId, Value, read_sql_file};
+use program::{Abort, Appearance, Engine, Scenario, StoredRow, TableId, Value, read_sql_file};
 
 /// An update by a whole primary key goes by the index of a foreign key or a unique key where the condition
 /// fixes a column that one begins with, and does not meet a row that is gone. MariaDB 10.11 does the same.
@@ -70,5 +70,32 @@ fn a_parent_must_be_there_on_the_snapshot_of_postgresql() {
         let (play, _) = played(&program, &late, engine);
         let wanted = refused.then_some(Abort::Statement);
         assert_eq!(reason(&play, 0), wanted, "{engine:?}");
+    }
+}
+
+/// Two that count the same rows and each add one: serializable keeps them apart, also where the database chooses
+/// the key of what is added. MariaDB 10.11 ends one of them for a deadlock.
+#[test]
+fn a_row_whose_key_the_database_chooses_waits_for_the_gap_that_is_locked() {
+    for key in ["id serial primary key", "id int auto_increment primary key"] {
+        let text = format!(
+            "create table entry ({key}, account int not null);
+            transaction add(a int)
+              select count(*) into :n from entry where account = :a;
+              if :n < 1 then
+                insert into entry (account) values (:a);
+              end if;
+            end;"
+        );
+        let program = read_sql_file(&text, "entries.sql", None).expect("a program");
+        let instances: &[(&str, &[i64])] = &[("add", &[7]), ("add", &[7])];
+        let scenario = Scenario {
+            rows: Vec::new(),
+            ..scenario(&program, instances, "0.0 1.0 0.1 1.1 0.c 1.c")
+        };
+        let (_, shown) = played(&program, &scenario, Engine::MariaSerializable);
+        assert_eq!(shown, Appearance::PreventedByAbort, "{key}");
+        let (_, shown) = played(&program, &scenario, Engine::MariaReadCommitted);
+        assert_eq!(shown, Appearance::Manifested, "{key}");
     }
 }

@@ -12,6 +12,7 @@ mod installed;
 mod internal;
 mod invariants;
 mod java;
+mod java_absent;
 mod java_classes;
 mod java_commits;
 mod java_declared;

@@ -1,7 +1,8 @@
 //! Scripts of psql and pgbench, and SQL that is read with a note.
 
 use program::analysis::{Options, analyse};
-use program::{Program, SourceFile, StoreLevel, read_sources, read_sql_file};
+use program::robust::{Level, RobustOptions, check_at};
+use program::{NoteKind, Program, SourceFile, StoreLevel, read_sources, read_sql_file};
 
 fn read(text: &str) -> Program {
     match read_sql_file(text, "dir/bank.sql", None) {
@@ -147,4 +148,71 @@ fn rows_selected_for_update_are_locked() {
     let first = "select bal into :b from acc where note = 'x' order by id limit 1 for update";
     let first = format!("{first}; update acc set bal = :b + :v where note = 'x' and bal = :b;");
     anomalies(&first, level);
+}
+
+/// What a function of the application does is not in the file: nothing is proved with it.
+#[test]
+fn functions_of_the_application_are_noted_and_forbid_a_proof() {
+    let calls = [
+        "select transfer_money(:a, :b, 5);",
+        "select bal, my_rate(id) from acc where id = :a;",
+        "update acc set bal = charge(id, :x) where id = :a;",
+    ];
+    for call in calls {
+        let program = read(&format!("{TABLES}begin;\n{call}\ncommit;\n"));
+        let left_out = program
+            .notes
+            .iter()
+            .find(|note| note.kind == NoteKind::LeftOut);
+        let told = left_out.map(ToString::to_string).unwrap_or_default();
+        assert!(
+            told.contains("a function of the application"),
+            "{call}: {told}"
+        );
+        let answer = check_at(&program, Level::ReadCommitted, &RobustOptions::default());
+        assert!(!answer.is_robust(), "{call}");
+    }
+    let known = "select coalesce(bal, 0), lower(note), now(), abs(bal) from acc where id = :a;";
+    let program = read(&format!("{TABLES}begin;\n{known}\ncommit;\n"));
+    assert_eq!(program.notes, []);
+}
+
+/// The clients of PostgreSQL give their scripts other endings; none of them is a log.
+#[test]
+fn scripts_are_read_whatever_client_named_them() {
+    let script = "begin;\nupdate acc set bal = bal + :x where id = :a;\nend;\n";
+    for name in ["pay.pgbench", "pay.psql", "pay.pgsql"] {
+        let files = [("tables.ddl", TABLES), (name, script)];
+        let files = files.map(|(name, text)| SourceFile { name, text });
+        let program = read_sources(&files).unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert_eq!(program.transactions.len(), 1, "{name}");
+    }
+}
+
+/// Beside Java, one table that cannot be read does not take the others along.
+#[test]
+fn a_table_that_cannot_be_read_is_noted_beside_java() {
+    let tables = "create table odd (id int, code as ('T' + right(id, 3)) persisted)\nGO\n\
+        create table acc (id int primary key, bal int not null)\nGO\n";
+    let java = "class Bank { @Transactional void pay(Connection c, int id) throws SQLException {
+        PreparedStatement s = c.prepareStatement(\"update acc set bal = bal + 1 where id = ?\");
+        s.setInt(1, id); s.executeUpdate(); } }";
+    let files = [("tables.sql", tables), ("Bank.java", java)];
+    let files = files.map(|(name, text)| SourceFile { name, text });
+    let program = read_sources(&files).unwrap_or_else(|error| panic!("{error}"));
+    let names: Vec<&str> = program
+        .schema
+        .tables
+        .iter()
+        .map(|t| t.name.as_str())
+        .collect();
+    assert_eq!(names, ["acc"]);
+    let left_out = |note: &&program::Note| note.kind == NoteKind::LeftOut;
+    let told = program.notes.iter().find(left_out).map(ToString::to_string);
+    assert!(
+        told.is_some_and(|told| told.starts_with("tables.sql:1:")),
+        "{:?}",
+        program.notes
+    );
+    assert!(read_sources(&files[..1]).is_err());
 }

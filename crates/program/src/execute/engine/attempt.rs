@@ -184,10 +184,13 @@ impl Simulation<'_> {
     /// The keys of the rows that a statement inserts.
     pub(super) fn inserted_keys(
         &self,
+        who: usize,
         bound: &Bound,
         view: &View,
     ) -> Result<Vec<InsertedKey>, Attempt> {
-        let keys = self.trace.store.inserted_keys(bound, view);
+        // The numbers are only looked at: the rows get them when they are made.
+        let mut numbers = self.agents[who].numbers.clone();
+        let keys = self.trace.store.inserted_keys(bound, view, &mut numbers);
         keys.map_err(|error| Attempt::Fails(Abort::Statement, error.to_string()))
     }
 
@@ -198,7 +201,7 @@ impl Simulation<'_> {
         bound: &Bound,
         view: &View,
     ) -> Result<Vec<RowId>, Attempt> {
-        let keys = self.inserted_keys(bound, view)?;
+        let keys = self.inserted_keys(who, bound, view)?;
         let mut rows = Vec::new();
         for (table, name, key) in keys {
             let place = Request::Into(Region::point(table, key));

@@ -74,7 +74,7 @@ impl Simulation<'_> {
         bound: &Bound,
         view: &View,
     ) -> Result<Vec<RowId>, Attempt> {
-        let keys = self.inserted_keys(bound, view)?;
+        let keys = self.inserted_keys(who, bound, view)?;
         let dirty = View {
             base: self.trace.mask(|_| true),
             ..View::default()

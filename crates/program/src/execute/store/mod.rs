@@ -65,14 +65,15 @@ impl Store<'_> {
         })
     }
 
-    /// The rows whose keys a statement inserts, as far as it names them.
+    /// The rows whose keys a statement inserts, as far as they are known.
     pub fn inserted_keys(
         &self,
         bound: &Bound,
         view: &View,
+        numbers: &mut dyn Numbers,
     ) -> Result<Vec<InsertedKey>, ExecuteError> {
         let work = Work::new(self, view, bound);
-        write::inserted_keys(&work)
+        write::inserted_keys(&work, numbers)
     }
 
     /// Does the changes, as one operation.

@@ -12,7 +12,7 @@ use super::super::value::{default_of, stored_as};
 use super::log::{RowId, RowState, columns, key_of, name_of};
 use super::rows::{Here, Standing, Work};
 use super::select::{over, sources};
-use crate::access::Reach;
+use crate::access::{Binding, Reach};
 use crate::expr::{Expr, PartId, Value};
 use crate::ir::{Action, Insert, OnConflict, Part, Set};
 use crate::schema::{Column, ColumnId, Table, TableId, Type};
@@ -263,22 +263,35 @@ fn has_aggregate(expr: &Expr) -> bool {
     expr.all().iter().any(aggregate)
 }
 
-/// The keys of the rows that are inserted with a key given, whether they exist or not.
-pub(super) fn inserted_keys(work: &Work<'_, '_>) -> Found<Vec<InsertedKey>> {
+/// The keys of the rows that are inserted, whether they exist or not: as they are given, or with the numbers that
+/// the rows get where the database chooses them.
+pub(super) fn inserted_keys(
+    work: &Work<'_, '_>,
+    numbers: &mut dyn Numbers,
+) -> Found<Vec<InsertedKey>> {
     let mut found = Vec::new();
     for part in work.parts {
         let Action::Insert(insert) = &part.action else {
             continue;
         };
-        let Reach::Key(bindings) = part.reach(work.store.schema) else {
+        let table = work.store.schema.table(part.table);
+        let reach = part.reach(work.store.schema);
+        let own = &table.primary_key;
+        let chosen = |id: &ColumnId| table.columns[id.index()].generated;
+        if !matches!(reach, Reach::Key(_)) && !own.iter().any(chosen) {
             continue;
-        };
+        }
         for ways in new_rows(work, insert)? {
-            let mut key = Vec::new();
-            for binding in &bindings {
-                key.push(over(work, binding.value, &ways, &work.nowhere())?);
-            }
-            let table = work.store.schema.table(part.table);
+            let key = match &reach {
+                Reach::Key(bindings) => {
+                    let value = |one: &Binding<'_>| over(work, one.value, &ways, &work.nowhere());
+                    bindings.iter().map(value).collect::<Found<Vec<Value>>>()?
+                }
+                _ => {
+                    let values = new_values(work, table, insert, &ways, numbers)?;
+                    own.iter().map(|id| values[id.index()].clone()).collect()
+                }
+            };
             found.extend(name_of(table, &key).map(|name| (part.table, name, key)));
         }
     }
