@@ -116,9 +116,14 @@ impl<'a> Moves<'a> {
         let mut moves = 0;
         let halved_every = HALVED_MIN.max(self.starts.len() / 2);
         let mut halve_at = halved_every;
+        let mut looked_at = None;
         loop {
-            if self.queue.is_empty() && !self.look_at_all() {
-                break;
+            if self.queue.is_empty() {
+                // A look that led to no move would lead to none again.
+                if looked_at == Some(moves) || !self.look_at_all() {
+                    break;
+                }
+                looked_at = Some(moves);
             }
             let at = self.chance() as usize % self.queue.len();
             let txn = self.queue.swap_remove(at);
