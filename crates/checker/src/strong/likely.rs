@@ -95,20 +95,34 @@ fn attempt_all(
     budget: &Budget<'_>,
     effort: &mut Effort,
 ) -> Result<Option<Decision>, Limit> {
-    let (observed, shape) = (known.observed, known.shape);
-    let versions = Versions::new(observed);
+    let versions = Versions::new(known.observed);
     let near = (versions.pairs() > PAIRS_MAX).then_some(NEAR);
     // What follows from what is known finds an order sooner, where all of it can be known, and where sessions do not count.
-    if near.is_some() && (!shape.sessions || Reach::is_whole(known, events.len())) {
+    if near.is_some() && (!known.shape.sessions || Reach::is_whole(known, events.len())) {
         return Ok(None);
     }
-    if near.is_some()
-        && let Some(decision) = moved(known, &versions, events, strategy, budget, effort)?
-    {
-        return Ok(Some(decision));
+    if near.is_some() {
+        let decided = moved(known, &versions, events, strategy, budget, effort)?;
+        if decided.is_some() {
+            return Ok(decided);
+        }
     }
+    attempt_each(known, &versions, near, events, strategy, budget, effort)
+}
+
+/// Makes the attempts, with all pairs of versions or with those of each and so many before it.
+fn attempt_each(
+    known: &Known<'_>,
+    versions: &Versions,
+    near: Option<usize>,
+    events: &mut Vec<u32>,
+    strategy: Strategy,
+    budget: &Budget<'_>,
+    effort: &mut Effort,
+) -> Result<Option<Decision>, Limit> {
+    let (observed, shape) = (known.observed, known.shape);
     let given = events.clone();
-    let mut pairs = Pairs::new(known, &versions, &given, near);
+    let mut pairs = Pairs::new(known, versions, &given, near);
     if pairs.open.len() > PAIRS_FOR_EACH * given.len() {
         return Ok(None);
     }
@@ -140,17 +154,13 @@ fn attempt_all(
             if repairs == repairs_max || likeliest.left.is_empty() {
                 break;
             }
-            if at == 0
-                && repairs == 0
-                && let Some(violated) = pruned(known, order, strategy, budget, effort)?
-            {
-                return Ok(Some(violated));
-            }
-            if at == 0
-                && near.is_none()
-                && let Some(decision) = moved(known, &versions, events, strategy, budget, effort)?
-            {
-                return Ok(Some(decision));
+            if at == 0 && repairs == 0 {
+                let moving = near.is_none().then_some(versions);
+                let decided =
+                    pruned_or_moved(known, moving, order, events, strategy, budget, effort)?;
+                if decided.is_some() {
+                    return Ok(decided);
+                }
             }
             if manner.is_careful || near.is_some() {
                 Again::new(&likeliest).run(&mut likeliest, budget)?;
@@ -166,6 +176,25 @@ fn attempt_all(
         }
     }
     Ok(None)
+}
+
+/// What pruning an order finds, or else moving transactions from the best one, where that was not tried.
+fn pruned_or_moved(
+    known: &Known<'_>,
+    versions: Option<&Versions>,
+    order: Vec<u32>,
+    events: &mut Vec<u32>,
+    strategy: Strategy,
+    budget: &Budget<'_>,
+    effort: &mut Effort,
+) -> Result<Option<Decision>, Limit> {
+    let violated = pruned(known, order, strategy, budget, effort)?;
+    match versions {
+        Some(versions) if violated.is_none() => {
+            moved(known, versions, events, strategy, budget, effort)
+        }
+        _ => Ok(violated),
+    }
 }
 
 /// Moves transactions, beginning with an order, and repairs it if few places of it are wrong then; None if that is not
