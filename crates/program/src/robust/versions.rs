@@ -18,6 +18,7 @@ use super::counters::{own_increment, source_of, without_offset};
 use super::facts::Facts;
 use super::unit::{Access, Kind, Unit, is_confirmed, is_plain};
 use crate::access::Binding;
+use crate::expr::Expr;
 use crate::ir::{Action, Lock, OnConflict, Part, Set};
 use crate::paths::Path;
 use crate::schema::{ColumnId, TableId};
@@ -66,7 +67,7 @@ fn increments(part: &Part, sets: &[Set]) -> BTreeSet<ColumnId> {
 pub(super) fn hold(facts: &Facts, unit: &mut Unit) {
     let path = unit.path.clone();
     for update in 0..unit.accesses.len() {
-        for select in validated(facts, &path, &unit.accesses[..=update]) {
+        for select in validated(facts, &path, unit, update) {
             let select = &mut unit.accesses[select];
             // Without a row there is no version, and the update changes nothing.
             (select.sure, select.sure_in_snapshot) = (true, true);
@@ -75,31 +76,39 @@ pub(super) fn hold(facts: &Facts, unit: &mut Unit) {
     }
 }
 
-/// The reads that the last of some accesses validates.
-fn validated(facts: &Facts, path: &Path, accesses: &[Access]) -> Vec<usize> {
-    let Some((update, before)) = accesses.split_last() else {
-        return Vec::new();
-    };
+/// The reads that an access validates.
+fn validated(facts: &Facts, path: &Path, unit: &Unit, update: usize) -> Vec<usize> {
+    let (before, update) = (&unit.accesses[..update], &unit.accesses[update]);
     let statement = &path.statements[update.statement];
     let confirmed = statement.parts.len() == 1 && is_confirmed(path, update.statement);
-    if update.kind != Kind::Update || update.key.is_none() || !confirmed {
+    let Some(key) = update.key.as_ref().filter(|_| confirmed) else {
+        return Vec::new();
+    };
+    if update.kind != Kind::Update {
         return Vec::new();
     }
+    let is_of = |value: &Expr, select: &Access, wanted: ColumnId| {
+        let source = source_of(path, value);
+        source.is_some_and(|(read, _, column)| (read, column) == (select.statement, wanted))
+    };
     let bindings = statement.parts[0].bindings();
     let compares = |select: &Access| {
         bindings.iter().any(|bound| {
-            let source = source_of(path, bound.value);
-            facts.is_version(update.table, bound.column)
-                && source.is_some_and(|(read, _, column)| {
-                    (read, column) == (select.statement, bound.column)
-                })
+            facts.is_version(update.table, bound.column) && is_of(bound.value, select, bound.column)
         })
     };
+    // By the same values, or by the key that was read: `where email = ?`, and then `where id = ?`.
+    let same_row = |select: &Access| {
+        let mut terms = key.iter();
+        select.key.as_ref() == Some(key)
+            || select.key.is_some()
+                && terms.all(|&(column, term)| is_of(&unit.terms[term], select, column))
+    };
     let is_validated = |select: &Access| {
-        let same_row = select.table == update.table && select.key == update.key;
         select.kind == Kind::Select
-            && same_row
+            && select.table == update.table
             && is_plain(&path.statements[select.statement])
+            && same_row(select)
             && compares(select)
     };
     let found = before

@@ -59,6 +59,31 @@ fn a_version_that_is_compared_holds_the_row() {
     }
 }
 
+/// The row is looked up by its name, and changed by the number that was found.
+#[test]
+fn a_version_is_compared_by_another_key_of_the_row() {
+    let text = |table: &str, by: &str| {
+        format!(
+            "{table}
+             transaction rename(mail text, n int, other int)
+               select id, version into :i, :v from member where email = :mail;
+               update member set name = :n, version = version + 1 where id = {by} and version = :v;
+               if row_count <> 1 then abort; end if;
+             end;
+             transaction find(mail text)
+               select name into :n from member where email = :mail;
+             end;"
+        )
+    };
+    let unique = "create table member (id int primary key, email text not null unique, name int not null, version int not null);";
+    assert!(is_proved(&text(unique, ":i"), Level::ReadCommitted));
+    assert!(is_proved(&text(unique, ":i"), Level::Snapshot));
+    // The version of another row says nothing; nor does that of one of several.
+    assert!(!is_proved(&text(unique, ":other"), Level::ReadCommitted));
+    let several = unique.replace(" unique", "");
+    assert!(!is_proved(&text(&several, ":i"), Level::ReadCommitted));
+}
+
 #[test]
 fn a_version_that_is_not_compared_holds_nothing() {
     let text = save("version = version + 1", "", CHECK, "");
