@@ -62,7 +62,7 @@ pub struct AnalyseArgs {
     /// Also anomalies that only somebody outside can notice, from what transactions return
     #[arg(long)]
     pub external: bool,
-    /// The greatest length of a cycle, in edges
+    /// The greatest length of a cycle, in edges: dependencies, and steps between statements of a transaction
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u8).range(3..=8))]
     pub length: u8,
     /// The greatest number of transactions in a cycle

@@ -6,7 +6,8 @@
 //!
 //! Steps: for each stale read, go through what the reader read from, take those that come after the
 //! version read, and look for the key among what they write. With many stale reads, a word for each
-//! transaction with one bit for each key that it writes answers mostly. Under read-atomic, also ask for the last
+//! transaction with one bit for each key that it writes answers mostly; these are looked up once for all stale reads of
+//! a reader. Under read-atomic, also ask for the last
 //! writer of the key in the reader's own session. The first that is found ends it: `direct` then asks
 //! for all that reads force. Where versions in question are recent, as on hot keys, hardly anything
 //! comes after them, so this is much less than what `direct` collects.
@@ -42,6 +43,7 @@ pub fn obeys(
         rule,
         place: &place,
         key_bits: key_bits(observed, first.stale.len()),
+        near: Vec::new(),
         effort: EFFORT * observed.links.len(),
     };
     for (count, stale) in first.stale.chunk_by(same_reader).enumerate() {
@@ -88,6 +90,9 @@ struct Asking<'a> {
     rule: Rule,
     place: &'a [u32],
     key_bits: Vec<u128>,
+    /// For each operation of the reader at hand: the place behind the transaction it read from, 0 if it read from
+    /// none, and the bits of what that one writes.
+    near: Vec<(u32, u128)>,
     /// Operations that may still be looked at.
     effort: usize,
 }
@@ -97,6 +102,7 @@ impl Asking<'_> {
     fn disobeys(&mut self, stale: &[StaleRead]) -> bool {
         let (observed, history) = (self.observed, self.observed.history);
         let all = history.op_range(TxnId(stale[0].reader));
+        self.come_near(&observed.links[all.clone()]);
         for read in stale {
             let mut seen = all.clone();
             if self.rule == Rule::ReadCommitted {
@@ -104,14 +110,43 @@ impl Asking<'_> {
             }
             let key = history.ops().keys[read.op as usize];
             let after = self.place_behind(read.op);
+            self.effort = self.effort.saturating_sub(seen.len());
+            if !self.may_disobey(seen.len(), after, key) {
+                continue;
+            }
             for &writer in &observed.links[seen.clone()] {
                 if self.is_from(writer, after) && (self.effort == 0 || self.writes(writer, key)) {
                     return true;
                 }
             }
-            self.effort = self.effort.saturating_sub(seen.len());
         }
         self.effort == 0
+    }
+
+    /// Looks up whom a reader read from, once for all its stale reads.
+    fn come_near(&mut self, links: &[u32]) {
+        self.near.clear();
+        if self.key_bits.is_empty() {
+            return;
+        }
+        let found = links.iter().map(|&link| {
+            let place = self.place.get(link as usize);
+            let bits = self.key_bits.get(link as usize);
+            (
+                place.map_or(0, |place| place + 1),
+                bits.copied().unwrap_or(0),
+            )
+        });
+        self.near.extend(found);
+    }
+
+    /// Whether one of the first operations may be a read from somebody who writes this key and comes at this place
+    /// or behind it. Where that is so is a coin toss, so nothing branches on it.
+    #[inline]
+    fn may_disobey(&self, count: usize, after: u32, key: KeyId) -> bool {
+        let wanted = bit(key.0);
+        let may = |&(behind, bits): &(u32, u128)| (behind > after) & (bits & wanted != 0);
+        self.near.is_empty() || self.near[..count].iter().map(may).fold(false, BitOr::bitor)
     }
 
     /// The place behind the version that a read returned; the initial version comes before all.

@@ -135,7 +135,9 @@ impl JavaApplication {
         let mut roots: Vec<PathBuf> = Vec::new();
         for source in &self.sources {
             let text = std::fs::read_to_string(source).unwrap_or_default();
-            if let Some(root) = root_of(source, &text)
+            // A package may begin above the directory that this runs in.
+            let whole = std::path::absolute(source).unwrap_or_else(|_| source.clone());
+            if let Some(root) = root_of(&whole, &text)
                 && !roots.contains(&root)
             {
                 roots.push(root);
@@ -195,11 +197,7 @@ fn root_of(source: &Path, text: &str) -> Option<PathBuf> {
         }
         root = root.parent()?.to_path_buf();
     }
-    // A relative path may end at the directory that this runs in.
-    match root.as_os_str().is_empty() {
-        true => Some(PathBuf::from(".")),
-        false => Some(root),
-    }
+    Some(root)
 }
 
 /// What the compiler said, and what to do about it: where packages are missing, which ones.
@@ -265,8 +263,8 @@ mod tests {
         let found = root("app/src/org/bank/Dao.java", "// a\npackage org.bank;\n");
         assert_eq!(found, Some(PathBuf::from("app/src")));
         assert_eq!(
-            root("bank/Dao.java", "package bank ;"),
-            Some(PathBuf::from("."))
+            root("/app/bank/Dao.java", "package bank ;"),
+            Some(PathBuf::from("/app"))
         );
         assert_eq!(
             root("src/Dao.java", "class Dao {}"),
