@@ -19,10 +19,10 @@ fn the_first_command_shows_both_sides_of_sqlite() {
         out.contains("promised  strict-serializable: holds"),
         "{out}"
     );
-    assert!(
-        out.contains("read-committed is violated: aborted-read"),
-        "{out}"
-    );
+    // Both are dirty reads; which of them clients run into, and whether in this recording both, is chance.
+    let dirty = ["aborted-read", "intermediate-read"];
+    let is_shown = |kind: &&str| out.contains(&format!("read-committed is violated: {kind}"));
+    assert!(dirty.iter().any(is_shown), "{out}");
     assert!(out.contains("select v from isolde_kv"), "{out}");
     let _ = std::fs::remove_dir_all(&place);
 }
