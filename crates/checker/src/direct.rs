@@ -276,6 +276,7 @@ impl<'a> Asking<'a> {
         let keys = &history.ops().keys;
         // Of whatever session: earlier ones have smaller numbers than the first of this one.
         let mut last = vec![NOBODY; history.keys().limit()];
+        let mut buffer = Vec::new();
         for txn in history.txn_ids().filter(|txn| observed.taken[txn.index()]) {
             let start = history.session_txns(history.session_of(txn)).start;
             for op in history.op_range(txn).filter(|&op| wanted.has(op)) {
@@ -285,8 +286,8 @@ impl<'a> Asking<'a> {
                     self.add(op as u32, txn.0, t2);
                 }
             }
-            for (_, key) in observed.writes(txn) {
-                last[key.index()] = txn.0;
+            for &key in observed.written(txn, &mut buffer) {
+                last[key as usize] = txn.0;
             }
         }
     }

@@ -5,15 +5,15 @@
 //! version in it.
 //!
 //! Steps: for each stale read, go through what the reader read from, take those that come after the
-//! version read, and look for the key among what they write. With many stale reads, a word for each
-//! transaction with one bit for each key that it writes answers mostly; these are looked up once for all stale reads of
+//! version read, and look for the key among what they write. With many stale reads, two words for each
+//! transaction with a bit for each key that it writes answer mostly; these are looked up once for all stale reads of
 //! a reader. Under read-atomic, also ask for the last
 //! writer of the key in the reader's own session. The first that is found ends it: `direct` then asks
 //! for all that reads force. Where versions in question are recent, as on hot keys, hardly anything
 //! comes after them, so this is much less than what `direct` collects.
 //!
 //! Cost: linear in the operations; what would take more is left to `direct`, which takes the smaller
-//! side of each pair. 4 bytes a transaction, 16 more with many stale reads, 4 a key under read-atomic.
+//! side of each pair. 4 bytes a transaction, 12 more with many stale reads, 4 a key under read-atomic.
 
 use crate::Budget;
 use crate::budget::Limit;
@@ -42,7 +42,7 @@ pub fn obeys(
         observed,
         rule,
         place: &place,
-        key_bits: key_bits(observed, first.stale.len()),
+        told: told(observed, &place, first.stale.len()),
         near: Vec::new(),
         effort: EFFORT * observed.links.len(),
     };
@@ -61,38 +61,69 @@ fn same_reader(a: &StaleRead, b: &StaleRead) -> bool {
     a.reader == b.reader
 }
 
-/// One bit of 128 for a key.
-#[inline]
-fn bit(key: u32) -> u128 {
-    1 << (key.wrapping_mul(0x9E37_79B1) >> 25)
+/// What is told at once of a transaction that was read from.
+#[derive(Clone, Copy, Default)]
+struct Told {
+    /// The place behind it in the order; 0 if it has none.
+    behind: u32,
+    /// The bits of the keys that it writes.
+    keys: Bits,
 }
 
-/// By transaction, the bits of the keys that it writes; empty where stale reads are few.
-fn key_bits(observed: &Observed<'_>, stale_count: usize) -> Vec<u128> {
+/// Two bits for a key, one in each word: of two sets of ten keys each, one in fourteen pairs of keys is taken for equal.
+#[derive(Clone, Copy, Default)]
+struct Bits([u32; 2]);
+
+impl Bits {
+    #[inline]
+    fn of(key: u32) -> Bits {
+        let mixed = key.wrapping_mul(0x9E37_79B1);
+        Bits([1 << (mixed >> 27), 1 << (mixed >> 22 & 31)])
+    }
+
+    /// With those of an operation if that is a write, which is a coin toss: nothing branches on it.
+    #[inline]
+    fn with(self, key: u32, link: u32) -> Bits {
+        let mask = u32::from(link == Link::WRITE).wrapping_neg();
+        let more = Bits::of(key);
+        Bits([
+            self.0[0] | (more.0[0] & mask),
+            self.0[1] | (more.0[1] & mask),
+        ])
+    }
+
+    #[inline]
+    fn may_have(self, key: Bits) -> bool {
+        (self.0[0] & key.0[0] != 0) & (self.0[1] & key.0[1] != 0)
+    }
+}
+
+/// By transaction, with one more at the end for operations that read from none; empty where stale reads are few.
+fn told(observed: &Observed<'_>, place: &[u32], stale_count: usize) -> Vec<Told> {
     if stale_count <= observed.links.len() / MANY_STALE {
         return Vec::new();
     }
     let history = observed.history;
-    let bits = |txn| {
+    let tell = |txn: TxnId| {
         let range = history.op_range(txn);
         let keys = history.ops().keys[range.clone()].iter();
         let ops = keys.zip(&observed.links[range]);
-        // Whether an operation is a write is a coin toss: nothing branches on it.
-        ops.fold(0, |all, (key, &link)| {
-            all | (bit(key.0) & u128::from(link == Link::WRITE).wrapping_neg())
-        })
+        Told {
+            behind: place[txn.index()].wrapping_add(1),
+            keys: ops.fold(Bits::default(), |all, (key, &link)| all.with(key.0, link)),
+        }
     };
-    history.txn_ids().map(bits).collect()
+    let nobody = Told::default();
+    history.txn_ids().map(tell).chain([nobody]).collect()
 }
 
 struct Asking<'a> {
     observed: &'a Observed<'a>,
     rule: Rule,
     place: &'a [u32],
-    key_bits: Vec<u128>,
-    /// For each operation of the reader at hand: the place behind the transaction it read from, 0 if it read from
-    /// none, and the bits of what that one writes.
-    near: Vec<(u32, u128)>,
+    told: Vec<Told>,
+    /// For each operation of the reader at hand: what is told of the transaction that it read from.
+    near: Vec<Told>,
     /// Operations that may still be looked at.
     effort: usize,
 }
@@ -126,26 +157,20 @@ impl Asking<'_> {
     /// Looks up whom a reader read from, once for all its stale reads.
     fn come_near(&mut self, links: &[u32]) {
         self.near.clear();
-        if self.key_bits.is_empty() {
+        let Some(nobody) = self.told.len().checked_sub(1) else {
             return;
-        }
-        let found = links.iter().map(|&link| {
-            let place = self.place.get(link as usize);
-            let bits = self.key_bits.get(link as usize);
-            (
-                place.map_or(0, |place| place + 1),
-                bits.copied().unwrap_or(0),
-            )
-        });
-        self.near.extend(found);
+        };
+        // Links that are no transactions lie beyond the last.
+        let told = |&link: &u32| self.told[(link as usize).min(nobody)];
+        self.near.extend(links.iter().map(told));
     }
 
     /// Whether one of the first operations may be a read from somebody who writes this key and comes at this place
     /// or behind it. Where that is so is a coin toss, so nothing branches on it.
     #[inline]
     fn may_disobey(&self, count: usize, after: u32, key: KeyId) -> bool {
-        let wanted = bit(key.0);
-        let may = |&(behind, bits): &(u32, u128)| (behind > after) & (bits & wanted != 0);
+        let wanted = Bits::of(key.0);
+        let may = |told: &Told| (told.behind > after) & told.keys.may_have(wanted);
         self.near.is_empty() || self.near[..count].iter().map(may).fold(false, BitOr::bitor)
     }
 
@@ -164,8 +189,8 @@ impl Asking<'_> {
 
     #[inline]
     fn writes(&mut self, writer: u32, key: KeyId) -> bool {
-        let bits = self.key_bits.get(writer as usize);
-        if bits.is_some_and(|bits| bits & bit(key.0) == 0) {
+        let told = self.told.get(writer as usize);
+        if told.is_some_and(|told| !told.keys.may_have(Bits::of(key.0))) {
             return false;
         }
         let range = self.observed.history.op_range(TxnId(writer));
@@ -190,6 +215,7 @@ impl Asking<'_> {
         }
         // Of whatever session: those of earlier ones have smaller numbers than the first of this one.
         let mut last = vec![u32::MAX; history.keys().limit()];
+        let mut buffer = Vec::new();
         for txn in history
             .txn_ids()
             .filter(|txn| self.observed.taken[txn.index()])
@@ -203,8 +229,8 @@ impl Asking<'_> {
                     return false;
                 }
             }
-            for (_, key) in self.observed.writes(txn) {
-                last[key.index()] = txn.0;
+            for &key in self.observed.written(txn, &mut buffer) {
+                last[key as usize] = txn.0;
             }
         }
         true

@@ -301,13 +301,9 @@ impl Scheduler<'_> {
         let ready = &mut self.ready[session as usize];
         let nothing = self.done.len() - 1;
         for (at, &link) in links.iter().enumerate().skip(*ready as usize) {
-            // Reads and writes alternate at random: an operation without a writer waits for the
-            // spare entry, which is done, so that the branch below is almost never taken.
-            let writer = if Link::is_txn(link) {
-                link as usize
-            } else {
-                nothing
-            };
+            // Reads and writes alternate at random: links that are no transactions lie beyond the last, and
+            // wait for the spare entry, which is done, so that the branch below is almost never taken.
+            let writer = (link as usize).min(nothing);
             if !self.done[writer] {
                 *ready = at as u32;
                 return Some(link);
@@ -332,6 +328,9 @@ impl Scheduler<'_> {
     }
 }
 
+/// So many operations are looked at before those that are stale are told.
+const STALE_AT_ONCE: usize = 64;
+
 /// Reads, then writes, of one transaction against the last writers. A list read may follow an
 /// append of its own transaction and still be external, hence all reads come first.
 #[inline]
@@ -344,16 +343,26 @@ pub fn apply<L: Last>(
     let range = observed.history.op_range(TxnId(txn));
     let keys = &observed.history.ops().keys[range.clone()];
     let links = &observed.links[range.clone()];
-    for (at, (key, &link)) in keys.iter().zip(links).enumerate() {
-        // No short circuits: only the whole condition is predictable.
-        let is_read = Link::is_txn(link) | (link == Link::INITIAL);
-        if is_read & (link != last[key.index()].writer()) {
-            stale.push(StaleRead {
-                op: (range.start + at) as u32,
+    let mut found = [0u32; STALE_AT_ONCE];
+    for start in (0..links.len()).step_by(STALE_AT_ONCE) {
+        let end = links.len().min(start + STALE_AT_ONCE);
+        let ops = keys[start..end].iter().zip(&links[start..end]);
+        let mut count = 0;
+        for (at, (key, &link)) in (start as u32..).zip(ops) {
+            // Stored whether it is stale or not: what an operation is, is a coin toss to the processor.
+            let is_read = Link::is_txn(link) | (link == Link::INITIAL);
+            found[count] = at;
+            count += usize::from(is_read & (link != last[key.index()].writer()));
+        }
+        let stale_read = |&at: &u32| {
+            let (key, link) = (keys[at as usize], links[at as usize]);
+            StaleRead {
+                op: range.start as u32 + at,
                 reader: txn,
                 between: last[key.index()].between(link),
-            });
-        }
+            }
+        };
+        stale.extend(found[..count].iter().map(stale_read));
     }
     for (key, &link) in keys.iter().zip(links) {
         let last = &mut last[key.index()];

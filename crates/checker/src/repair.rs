@@ -12,7 +12,7 @@
 //! Cost: linear in the transactions and forced edges, and in the operations of what moved. Source:
 //! depth-first topological sort; cf. dynamic topological orders (Pearce and Kelly).
 
-use crate::observe::{Link, Observed};
+use crate::observe::Observed;
 use crate::order::Predecessors;
 use history::TxnId;
 
@@ -146,12 +146,9 @@ impl<'a> Repair<'a> {
         let from = (at as usize).max(1) - 1;
         let nobody = self.mark.len() - 1;
         for (number, &link) in links.iter().enumerate().skip(from) {
-            // Reads and writes alternate at random; whether something is missing is no such toss.
-            let before = if Link::is_txn(link) {
-                link as usize
-            } else {
-                nobody
-            };
+            // Reads and writes alternate at random; whether something is missing is no such toss. Links that are no
+            // transactions lie beyond the last.
+            let before = (link as usize).min(nobody);
             if self.mark[before] != Mark::Placed {
                 return Some((link, number as u32 + 2));
             }

@@ -38,6 +38,9 @@ pub struct SharedKeys<'a> {
     keys: [u32; READS_MAX],
     links: [u32; READS_MAX],
     count: usize,
+    /// Those of them that returned a transaction's version, and how many these are.
+    of_txns: [u32; READS_MAX],
+    of_txns_count: usize,
 }
 
 #[inline]
@@ -72,6 +75,8 @@ impl<'a> SharedKeys<'a> {
             keys: [0; READS_MAX],
             links: [0; READS_MAX],
             count: 0,
+            of_txns: [0; READS_MAX],
+            of_txns_count: 0,
         }
     }
 
@@ -86,7 +91,7 @@ impl<'a> SharedKeys<'a> {
         let (observed, history) = (self.observed, self.observed.history);
         let range = history.op_range(TxnId(reader));
         let keys = &history.ops().keys[range.clone()];
-        let (mut found, mut count) = (0u64, 0);
+        let (mut found, mut count, mut of_txns_count) = (0u64, 0, 0);
         // What is no read is stored, too, and overwritten: nothing branches on what an operation is.
         for ((op, &link), key) in range.clone().zip(&observed.links[range]).zip(keys) {
             let is_read = Link::is_txn(link) | (link == Link::INITIAL);
@@ -97,9 +102,12 @@ impl<'a> SharedKeys<'a> {
             self.ops[count] = op as u32;
             self.keys[count] = key.0;
             self.links[count] = link;
+            self.of_txns[of_txns_count] = count as u32;
             count += usize::from(is_read);
+            of_txns_count += usize::from(Link::is_txn(link));
         }
         self.count = count;
+        self.of_txns_count = of_txns_count;
         found
     }
 
@@ -108,12 +116,13 @@ impl<'a> SharedKeys<'a> {
     /// one returned. Only reads behind the first from the transaction, if `in_turn`.
     #[inline]
     pub fn pairs(&self, asked: u64, in_turn: bool, mut visit: impl FnMut(u32, u32, u32)) {
-        for (at, &txn) in self.links[..self.count].iter().enumerate() {
+        for &at in &self.of_txns[..self.of_txns_count] {
+            let txn = self.links[at as usize];
             let own = self.reads_from(txn);
             let is_first = own & ((1 << at) - 1) == 0;
             let later = if in_turn { u64::MAX << at } else { u64::MAX };
             let wanted = asked & later & !own;
-            if (txn == Link::INITIAL) | !is_first | (wanted == 0) {
+            if !is_first | (wanted == 0) {
                 continue;
             }
             self.shared(txn, wanted, |read| {

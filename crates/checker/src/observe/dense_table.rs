@@ -14,6 +14,9 @@ use super::table_join::{EMPTY, Table};
 /// The most places, as (places, operations): what the buffer of the join by hash takes, too.
 const PLACES: (u64, u64) = (3, 2);
 
+/// After so many operations it is asked whether places are too many.
+const ASKED: usize = 256;
+
 /// A place for each value of each key.
 pub(super) struct DenseTable {
     /// By key, where its places begin; one more at the end.
@@ -32,18 +35,21 @@ impl DenseTable {
         }
         let mut starts = vec![0u32; key_limit + 1];
         let mut total = 0u64;
-        let columns = ops.kinds.iter().zip(&ops.keys).zip(&*observed.values);
-        for ((kind, key), value) in columns {
-            // Not a branch, since reads and writes alternate at random. Codes that are no numbers are
-            // beyond every limit.
-            let count = (u64::from(value.0) + 1) * u64::from(kind.is_write());
-            let known = &mut starts[key.index() + 1];
-            if count > u64::from(*known) {
-                total += count - u64::from(*known);
-                if total > places_max {
-                    return None;
-                }
-                *known = count as u32;
+        for start in (0..ops.len()).step_by(ASKED) {
+            let part = start..ops.len().min(start + ASKED);
+            let kinds = ops.kinds[part.clone()].iter();
+            let columns = kinds.zip(&ops.keys[part.clone()]);
+            for ((kind, key), value) in columns.zip(&observed.values[part]) {
+                // Not a branch, since reads and writes alternate at random. Codes that are no numbers are
+                // beyond every limit.
+                let count = (u64::from(value.0) + 1) * u64::from(kind.is_write());
+                let known = &mut starts[key.index() + 1];
+                let more = count.saturating_sub(u64::from(*known));
+                total += more;
+                *known = known.wrapping_add(more as u32);
+            }
+            if total > places_max {
+                return None;
             }
         }
         for key in 0..key_limit {

@@ -109,11 +109,11 @@ pub(super) fn join(
             let op = op as usize;
             let value = observed.values[op];
             let tag = table.find(ops.keys[op].0, value.0);
-            observed.links[op] = match tag {
-                EMPTY if Some(value) == initial => Link::INITIAL,
-                tag if tag & SPECIAL == 0 => tag,
-                _ => Link::PENDING,
-            };
+            // So is whether they read an initial version.
+            let is_initial = (tag == EMPTY) & (Some(value) == initial);
+            let unknown = [Link::PENDING, Link::INITIAL][usize::from(is_initial)];
+            let is_plain = tag & SPECIAL == 0;
+            observed.links[op] = if is_plain { tag } else { unknown };
         }
     }
     true
