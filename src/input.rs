@@ -82,6 +82,12 @@ pub fn load(
     Ok(loaded)
 }
 
+/// Whether a name leads to a file that is read in an instant.
+pub fn is_small(name: &str) -> bool {
+    let metadata = std::fs::metadata(name);
+    metadata.is_ok_and(|file| file.is_file() && file.len() < format::THREADS_FROM as u64)
+}
+
 /// The files of a run of Jepsen, if that is what the name leads to.
 fn run_files(name: &str, format: Option<Format>) -> Result<Vec<PathBuf>, Failure> {
     let path = Path::new(name);
@@ -179,7 +185,7 @@ fn load_files(
         .collect();
     let options = ReadOptions {
         format,
-        threads: std::thread::available_parallelism().map_or(1, |count| count.get()),
+        threads: threads_for(size),
         release: &|range| {
             if let [(_, bytes)] = &files[..] {
                 bytes.release(range);
@@ -191,6 +197,15 @@ fn load_files(
     match limits.reached() {
         Some(reason) => Err(LoadError::Limit(format!("{reason} (stage: reading)"))),
         None => Ok(loaded),
+    }
+}
+
+/// How many threads read so many bytes. How many there could be is asked only if it matters: the answer is in a dozen
+/// small files.
+fn threads_for(size: usize) -> usize {
+    match size < format::THREADS_FROM {
+        true => 1,
+        false => std::thread::available_parallelism().map_or(1, |count| count.get()),
     }
 }
 

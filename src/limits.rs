@@ -23,6 +23,11 @@ impl Limits {
         }
     }
 
+    /// Whether there is any.
+    pub fn are_given(&self) -> bool {
+        self.timeout.is_some() || self.memory_bytes.is_some()
+    }
+
     /// The limit that is reached, in words; an interruption is one.
     pub fn reached(&self) -> Option<String> {
         if interrupt::pressed() {

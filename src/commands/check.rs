@@ -73,9 +73,14 @@ fn check_watched(collected: &Collected<'_>, place: usize, so_far: Exit) -> Resul
     let known = Known::default();
     std::thread::scope(|scope| {
         let dismissal = watchdog.dismissal();
-        scope.spawn(|| {
-            watchdog.watch(|limit| give_up(collected, place, so_far, &limit, &progress, &known));
-        });
+        if limits.are_given() || !input::is_small(&args.files[place]) {
+            scope.spawn(|| {
+                let end = |limit: String| {
+                    give_up(collected, place, so_far, &limit, &progress, &known);
+                };
+                watchdog.watch(end);
+            });
+        }
         check_file(
             collected,
             &args.files[place],

@@ -76,11 +76,14 @@ pub struct Loaded {
     pub notes: Vec<String>,
 }
 
+/// A smaller input is read by one thread.
+pub const THREADS_FROM: usize = 16 << 20;
+
 /// How to read.
 pub struct ReadOptions<'a> {
     /// The format; found out from the content if there is none.
     pub format: Option<Format>,
-    /// How many threads may be used.
+    /// How many threads may be used; more than one only from [`THREADS_FROM`] on.
     pub threads: usize,
     /// Told of bytes of a single source that are not needed any more, so that the pages of a
     /// mapped file can be given back. The ranges follow line ends, not pages; the bytes must stay

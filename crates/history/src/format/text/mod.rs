@@ -17,7 +17,7 @@ mod write;
 pub(super) use write::write;
 
 use super::keys::{NumberedKeys, is_dense};
-use super::{Format, FormatError, Loaded, ReadOptions};
+use super::{Format, FormatError, Loaded, ReadOptions, THREADS_FROM};
 use crate::wide::WideInts;
 use crate::{Builder, KeyTable, Ops, ValueCode, ValueTable};
 use chunk::{Chunk, ChunkError};
@@ -31,8 +31,6 @@ const WINDOW: usize = 1 << 20;
 const SAMPLE: usize = 64 << 10;
 /// No more large values are expected by the beginning of a file: the rest may be different.
 const EXPECTED_MAX: usize = 1 << 21;
-/// A smaller input is read by one thread.
-const THREADS_FROM: usize = 16 << 20;
 
 /// Reads a history.
 pub(super) fn read(text: &[u8], options: &ReadOptions) -> Result<Loaded, FormatError> {
