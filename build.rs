@@ -32,7 +32,10 @@ fn replace_libraries(directory: &Path) -> Option<()> {
     let unwinding = library("libgcc_eh.a")?;
     let (c, math, compiler) = (library("libc.a")?, library("libm.a")?, library("libgcc.a")?);
     let files = [
-        ("libgcc_s.so", format!("GROUP({unwinding} {c} {compiler})\n")),
+        (
+            "libgcc_s.so",
+            format!("GROUP({unwinding} {c} {compiler})\n"),
+        ),
         ("libc.so", format!("GROUP({c} {unwinding} {compiler})\n")),
         ("libm.so", format!("INPUT({math})\n")),
     ];

@@ -1,12 +1,13 @@
 //! A first witness order from hints: the numbers that the file gave its transactions, the times at
-//! which they ended, or the order of the file.
+//! which they ended, the order of the file, or the values that they wrote.
 //!
 //! Definition: as in `order`. A hint is never taken for a fact. It is followed as far as session order
 //! and reads allow, and whatever comes out is asked about like any other first order; a wrong hint
 //! costs time, never another verdict.
 //!
 //! Steps: numbers count if no two transactions share one and sessions take turns in them; else times, if
-//! there are any; else the order of the file, if sessions take turns in it. Go through the transactions
+//! there are any; else the order of the file, if sessions take turns in it; else values, if one counter gave
+//! them (`counted`). Go through the transactions
 //! in that order, and place before each one what it read from and is missing (`repair::follow`). If more
 //! than half have to be placed early, the hint is worth nothing, and sessions take turns as in `order`.
 //!
@@ -14,6 +15,7 @@
 //! as things happen leaves an order that next to nothing contradicts, so that there is nothing to repair,
 //! and only the reads that are stale in it need to be asked.
 
+use crate::counted;
 use crate::observe::Observed;
 use crate::order::{self, Last, Schedule};
 use crate::repair;
@@ -42,6 +44,7 @@ fn hint(observed: &Observed<'_>) -> Option<Vec<u32>> {
         .filter(tells)
         .or_else(|| by_times(observed))
         .or_else(|| Some(by_places(observed)).filter(tells))
+        .or_else(|| counted::by_values(observed))
 }
 
 /// Whether some session goes on after another one had its turn, or each has one transaction only.

@@ -11,6 +11,7 @@ mod budget;
 mod cases;
 mod causal;
 mod clocks;
+mod counted;
 mod cycles;
 mod diagnose;
 mod direct;
