@@ -1,4 +1,4 @@
-//! Who wrote what was read, where several transactions may have, for one level up to causal.
+//! Who wrote what was read, where several transactions may have, for one level.
 //!
 //! Definition: a case is a writer for each of some ambiguous reads; the other reads are left out. What is left out
 //! only adds demands, so a case that contradicts the level does so however it is gone on with.
@@ -11,13 +11,14 @@
 //!    that contradicts the level, one of the open reads that are to blame is given each of its writers in turn.
 //!
 //! Cost: one answer for each case, and one for each attempt at the rest of it; their number is bounded. Deciding this
-//! exactly is NP-hard in general.
+//! exactly is NP-hard in general. Above causal, versions and writers are chosen together first (`strong`), and this is
+//! asked only where that finds nothing.
 
 use crate::Budget;
 use crate::budget::Limit;
 use crate::engine::{self, Engine};
 use crate::explain;
-use crate::observe::{AmbiguousRead, KnownOrder, Observed, Taken};
+use crate::observe::{AmbiguousRead, KnownOrder, Link, Observed, Taken};
 use crate::rule::Rule;
 use history::{Anomaly, CommitOrder, Edge, Level, OpId, Reason, TxnId, Verdict};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -64,6 +65,12 @@ impl<'a> Cases<'a> {
         self.go_on(Case::new(), &self.observed.taken, order)
     }
 
+    /// Looks at everything from the case without any writers on, with at most so many answers.
+    pub fn decide_all(mut self, answer_count_max: u64) -> Result<Verdict, Limit> {
+        self.open.push(Case::new());
+        self.decide(answer_count_max)
+    }
+
     /// Looks at what is open, with at most so many answers.
     pub fn decide(mut self, answer_count_max: u64) -> Result<Verdict, Limit> {
         while let Some(case) = self.open.pop() {
@@ -85,7 +92,14 @@ impl<'a> Cases<'a> {
     /// The order that proves the level, with what was chosen.
     fn answer(&mut self, chosen: &Observed<'_>) -> Result<Option<CommitOrder>, Limit> {
         self.answer_count += 1;
-        Engine::new(chosen, self.budget).commit_order(self.level)
+        let mut engine = Engine::new(chosen, self.budget);
+        if Level::WEAK.contains(&self.level) {
+            return engine.commit_order(self.level);
+        }
+        Ok(match engine.verdict(self.level)? {
+            Verdict::Holds(order) => Some(order),
+            Verdict::Violated(_) | Verdict::Unknown(_) => None,
+        })
     }
 
     /// Goes on with a case that the level allows, as `order` shows.
@@ -239,6 +253,9 @@ impl<'h> Observed<'h> {
     /// The same history with a writer chosen for some ambiguous reads, and without the others.
     pub fn with_writers(&self, case: &[(OpId, TxnId)]) -> Observed<'h> {
         let mut links = self.links.clone();
+        for read in &self.ambiguous {
+            links[read.op.index()] = Link::SKIP;
+        }
         for (read, writer) in case {
             links[read.index()] = writer.0;
         }

@@ -9,16 +9,17 @@
 //! 5. try writers for one read after another (`cases`): one choice that satisfies the level proves it;
 //!    if each contradicts it, the level is violated.
 //!
+//! Above causal the engine chooses writers together with version orders; only where that comes to nothing, because
+//! of lists or of transactions of unknown outcome, the fifth step is taken.
+//!
 //! What indeterminate transactions read counts only if somebody may have read from them. If more
 //! answers are needed than are asked for, the level is unknown.
 
 use crate::Budget;
 use crate::budget::Limit;
-use crate::cases::{Case, Cases};
-use crate::engine::{self, Engine};
-use crate::explain;
+use crate::cases::Cases;
+use crate::engine::Engine;
 use crate::observe::{AmbiguousRead, Observed};
-use crate::rule::Rule;
 use crate::strong;
 use history::{CommitOrder, Level, Status, TxnId, Verdict};
 use std::sync::atomic::AtomicU32;
@@ -26,8 +27,6 @@ use std::sync::atomic::AtomicU32;
 /// How many answers are asked for; fewer where the history is large, but at least a few.
 const ANSWERS_MAX: u64 = 1024;
 const ANSWERS_MIN: u64 = 4;
-/// So many choices are tried where reads alone have to contradict a strong level.
-const CHOICES_MAX: u64 = 256;
 /// So many operations are looked at for all answers together.
 const OPS_MAX: u64 = 1 << 24;
 /// So often a stronger level asks for more time before it is given up.
@@ -46,14 +45,17 @@ pub fn verdict(
     level: Level,
     budget: &Budget<'_>,
 ) -> Result<Verdict, Limit> {
+    let is_strong = !Level::WEAK.contains(&level);
     let plain = match engine.verdict(level) {
-        Err(limit) if !Level::WEAK.contains(&level) => {
-            return violated_by_reads(observed, budget).ok_or(limit);
+        Err(limit) if is_strong => return strong_by_cases(observed, level, budget).ok_or(limit),
+        Ok(Verdict::Unknown(why)) if is_strong => {
+            let decided = strong_by_cases(observed, level, budget);
+            return Ok(decided.unwrap_or(Verdict::Unknown(why)));
         }
         answer => answer?,
     };
     // The strong levels choose writers together with version orders.
-    let is_weak = Level::WEAK.contains(&level) && level != Level::ReadUncommitted;
+    let is_weak = !is_strong && level != Level::ReadUncommitted;
     let Verdict::Holds(order) = &plain else {
         return Ok(plain);
     };
@@ -73,8 +75,12 @@ pub fn verdict(
     {
         return Ok(Verdict::Holds(order));
     }
+    cases.decide(answer_count_max(observed))
+}
+
+fn answer_count_max(observed: &Observed<'_>) -> u64 {
     let op_count = observed.history.op_count().max(1) as u64;
-    cases.decide((OPS_MAX / op_count).clamp(ANSWERS_MIN, ANSWERS_MAX))
+    (OPS_MAX / op_count).clamp(ANSWERS_MIN, ANSWERS_MAX)
 }
 
 /// The order that the history suggests, if it proves a stronger level.
@@ -113,31 +119,17 @@ fn by_stronger(
     Ok(None)
 }
 
-/// Whether reads alone leave no choice, for a strong level that is undecided: where every possible writer of a
-/// read is a transaction of unknown outcome with an impossible read, there is no cycle to show.
-fn violated_by_reads(observed: &Observed<'_>, budget: &Budget<'_>) -> Option<Verdict> {
+/// The verdict on a strong level that is undecided although there is time left, if trying writers one after another
+/// finds it: what the order that was found takes as committed contradicts lists, or every possible writer of a read is
+/// a transaction of unknown outcome that cannot have committed, so that there is no cycle to show.
+fn strong_by_cases(observed: &Observed<'_>, level: Level, budget: &Budget<'_>) -> Option<Verdict> {
     let reads = that_may_count(observed);
-    let may_lack_writers = |read: &&AmbiguousRead| {
-        let is_uncertain = |writer: &TxnId| !observed.taken[writer.index()];
-        observed.taken[read.reader.index()] && read.writers.iter().all(is_uncertain)
-    };
-    let reads: Vec<&AmbiguousRead> = reads.into_iter().filter(may_lack_writers).collect();
-    let choice_count = count(&reads);
-    if reads.is_empty() || choice_count > CHOICES_MAX || budget.check("solve").is_err() {
+    if reads.is_empty() || observed.lacks_writers || budget.check("solve").is_err() {
         return None;
     }
-    let mut anomalies = Vec::new();
-    for number in 0..choice_count {
-        let choice = choice(&reads, number);
-        let chosen = observed.with_writers(&choice);
-        let found = engine::read_anomalies(&chosen, Rule::Causal);
-        let mut anomaly = found.into_iter().next()?;
-        let explanation = explain::explain(&chosen, &anomaly);
-        anomaly.explanation = explain::assuming(observed.history, &choice, &explanation);
-        anomaly.assuming = choice;
-        anomalies.push(anomaly);
-    }
-    Some(Verdict::Violated(anomalies))
+    let cases = Cases::new(observed, &reads, level, budget);
+    let decided = cases.decide_all(answer_count_max(observed)).ok();
+    decided.filter(|verdict| !matches!(verdict, Verdict::Unknown(_)))
 }
 
 /// The ambiguous reads by transactions that count as committed in some interpretation in which
@@ -175,15 +167,4 @@ fn that_may_count<'o>(observed: &'o Observed<'_>) -> Vec<&'o AmbiguousRead> {
 fn count(reads: &[&AmbiguousRead]) -> u64 {
     let counts = reads.iter().map(|read| read.writers.len() as u64);
     counts.fold(1, u64::saturating_mul)
-}
-
-/// Choice number `number`: a writer for each read, the first read varying fastest.
-fn choice(reads: &[&AmbiguousRead], mut number: u64) -> Case {
-    let choose = |read: &&AmbiguousRead| {
-        let count = read.writers.len() as u64;
-        let writer = read.writers[(number % count) as usize];
-        number /= count;
-        (read.op, writer)
-    };
-    reads.iter().map(choose).collect()
 }

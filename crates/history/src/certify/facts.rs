@@ -90,7 +90,7 @@ impl Facts<'_> {
     }
 
     /// The transaction whose element this is, if a list shows that.
-    fn one_append(&self, key: KeyId, element: ValueCode) -> Option<TxnId> {
+    pub(super) fn one_append(&self, key: KeyId, element: ValueCode) -> Option<TxnId> {
         let writes = self.writes(key, element).iter();
         let mut alive = writes.filter(|write| self.history.status(write.0) != Status::Aborted);
         let &(txn, op) = alive.next()?;

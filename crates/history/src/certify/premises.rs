@@ -5,6 +5,7 @@
 //! committed. An interpretation in which the level holds has to break one premise of each cycle,
 //! and also
 //! - give every ambiguous read of a transaction that it takes a writer that it takes too;
+//! - take everybody whose element is in a list that a transaction read that it takes;
 //! - take no transaction with a read that nothing explains.
 //!
 //! These are clauses; the cycles prove the violation if `refute` shows that they cannot be
@@ -197,8 +198,23 @@ impl Clauses<'_> {
                 Some(Seen::OwnOverwritten | Seen::NotOwn) => self.forbid(&[Premise::Taken(txn)]),
                 Some(Seen::Own | Seen::Unknown) | None => {}
             }
+            if op.kind == OpKind::ReadList && op.value != ValueCode::UNKNOWN {
+                self.explain_list(txn, op.key, history.list(op.value));
+            }
         }
         Ok(())
+    }
+
+    /// A transaction is taken only with everybody whose elements its lists show.
+    fn explain_list(&mut self, txn: TxnId, key: KeyId, list: &[ValueCode]) {
+        for &element in list {
+            if let Some(writer) = self.facts.one_append(key, element)
+                && writer != txn
+                && !self.facts.is_taken(writer)
+            {
+                self.imply(&[Premise::Taken(txn)], Premise::Taken(writer));
+            }
+        }
     }
 
     /// Refuses unless no interpretation is left.

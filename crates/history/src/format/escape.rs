@@ -55,20 +55,28 @@ fn one_escape<const JSON: bool>(scanner: &mut Scanner<'_, JSON>) -> Scan<char> {
 }
 
 fn unicode_escape<const JSON: bool>(scanner: &mut Scanner<'_, JSON>) -> Scan<char> {
+    let at = scanner.pos - 2;
     let first = four_hex(scanner)?;
-    let followed = scanner.bytes[scanner.pos..].starts_with(b"\\u");
-    if (0xd800..0xdc00).contains(&first) && followed {
-        let back = scanner.pos;
+    let rest = &scanner.bytes[scanner.pos..];
+    let mut code = first;
+    if (0xd800..0xdc00).contains(&first) && matches!(rest, b"" | b"\\") {
+        scanner.pos = scanner.bytes.len();
+        return Err(scanner.unexpected("the other half of a character"));
+    }
+    if (0xd800..0xdc00).contains(&first) && rest.starts_with(b"\\u") {
         scanner.pos += 2;
         let second = four_hex(scanner)?;
         if (0xdc00..0xe000).contains(&second) {
-            let code = 0x10000 + ((first - 0xd800) << 10) + (second - 0xdc00);
-            return Ok(char::from_u32(code).unwrap_or('\u{fffd}'));
+            code = 0x10000 + ((first - 0xd800) << 10) + (second - 0xdc00);
         }
-        scanner.pos = back;
     }
-    // A lone surrogate is no character; readers of JSON commonly replace it.
-    Ok(char::from_u32(first).unwrap_or('\u{fffd}'))
+    // Put one character in the place of all that are none, and two keys become one.
+    char::from_u32(code).ok_or_else(|| {
+        let problem =
+            format!("`\\u{first:04x}` is half a character, and the other half is missing");
+        Flaw::new(at, problem)
+            .hint("characters beyond 16 bits are two escapes, like \\ud83d\\ude00")
+    })
 }
 
 fn four_hex<const JSON: bool>(scanner: &mut Scanner<'_, JSON>) -> Scan<u32> {

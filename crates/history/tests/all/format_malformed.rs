@@ -357,6 +357,28 @@ fn a_cut_off_last_line_takes_no_times_from_the_others() {
     assert_eq!((unknown.start, unknown.end), (i64::MIN, i64::MAX));
 }
 
+/// Half of a character is refused: read as anything else, two keys or values would be one.
+#[test]
+fn half_a_character_is_refused() {
+    for half in ["\\ud800", "\\udc01", "\\ud800\\u0041", "\\ud83dx"] {
+        let lines = format!("{{\"session\":0,\"ops\":[[\"w\",\"{half}\",1]]}}\n");
+        let event = format!("[{{\"type\":\"ok\",\"f\":\"txn\",\"value\":[[\"w\",\"{half}\",1]]}}]");
+        let readers: [(Read, &str); 2] = [(jsonl::read, &lines), (jepsen::read_json, &event)];
+        for (read, text) in readers {
+            let error = read(text.as_bytes(), &mut Vec::new()).expect_err("half a character");
+            assert!(error.to_string().contains("is half a character"), "{error}");
+        }
+    }
+    let whole = "{\"session\":0,\"ops\":[[\"w\",\"\\ud83d\\ude00\",1]]}\n";
+    let (history, _) = accepted(jsonl::read, whole);
+    assert_eq!(history.op_text(history::OpId(0)), "w(\u{1f600}, 1)");
+    for end in ["\\ud83d", "\\ud83d\\", "\\ud83d\\u", "\\ud83d\\ude0"] {
+        let cut = format!("{whole}{{\"session\":1,\"ops\":[[\"w\",\"{end}");
+        let (history, _) = accepted(jsonl::read, &cut);
+        assert_eq!(history.op_count(), 1, "what is cut off is left out");
+    }
+}
+
 #[test]
 fn no_prefix_or_flip_panics() {
     let edn = "#_ skip [#jepsen.history.Op{:type :invoke, :f :txn, :value [[:append :k \"a\\n\"] \
