@@ -86,6 +86,24 @@ struct Event {
 }
 
 impl Event {
+    /// An event with nothing wrong in it.
+    fn whole(bytes: &[u8; EVENT]) -> Option<Event> {
+        let (&[is_write], rest) = bytes.split_first_chunk()?;
+        let (&variable, rest) = rest.split_first_chunk()?;
+        let (&number, rest) = rest.split_first_chunk()?;
+        let is_flag = |byte: u8| byte <= 1;
+        let success = rest[0];
+        (is_flag(is_write) & is_flag(success)).then(|| Event {
+            kind: match is_write == 1 {
+                true => OpKind::Write,
+                false => OpKind::Read,
+            },
+            variable: u64::from_le_bytes(variable),
+            number: u64::from_le_bytes(number),
+            success: success == 1,
+        })
+    }
+
     /// Whether it says anything about a transaction that committed.
     fn counts(&self) -> bool {
         self.success || self.kind == OpKind::Read
@@ -154,20 +172,33 @@ impl<'a> Cursor<'a> {
         Ok(length as usize)
     }
 
+    /// The next event, piece by piece, to tell what is wrong with it.
+    fn event(&mut self) -> Result<Event, FormatError> {
+        let kind = match self.flag("whether an event writes")? {
+            true => OpKind::Write,
+            false => OpKind::Read,
+        };
+        Ok(Event {
+            kind,
+            variable: self.number("a variable")?,
+            number: self.number("a value")?,
+            success: self.flag("whether an event succeeded")?,
+        })
+    }
+
     /// The events of the next transaction, and what became of it.
     fn txn(&mut self, events: &mut Vec<Event>) -> Result<Status, FormatError> {
         events.clear();
-        for _ in 0..self.length("the number of events", 18)? {
-            let kind = match self.flag("whether an event writes")? {
-                true => OpKind::Write,
-                false => OpKind::Read,
+        for _ in 0..self.length("the number of events", EVENT)? {
+            let rest = &self.bytes[self.at..];
+            let event = match rest.first_chunk().and_then(Event::whole) {
+                Some(event) => {
+                    self.at += EVENT;
+                    event
+                }
+                None => self.event()?,
             };
-            events.push(Event {
-                kind,
-                variable: self.number("a variable")?,
-                number: self.number("a value")?,
-                success: self.flag("whether an event succeeded")?,
-            });
+            events.push(event);
         }
         Ok(match self.flag("whether a transaction succeeded")? {
             true => Status::Committed,
@@ -175,6 +206,9 @@ impl<'a> Cursor<'a> {
         })
     }
 }
+
+/// The bytes of an event.
+const EVENT: usize = 18;
 
 /// Writes a history of registers. Numbers of sessions and transactions and times are not kept; a
 /// read of nil becomes one of 0, as in PolySI text; an unknown read is one without success.

@@ -7,23 +7,44 @@ use crate::{KeyId, KeyTable, Ops};
 #[derive(Default)]
 pub(super) struct NumberedKeys {
     known: WideInts,
+    /// By number, the slots of small ones, which take no look-up; [`NO_SLOT`] if it was not met.
+    small: Vec<u32>,
 }
+
+/// Numbers below this are small.
+const SMALL: u64 = 1 << 16;
+
+const NO_SLOT: u32 = u32::MAX;
 
 impl NumberedKeys {
     /// The number of a key while reading.
     #[inline]
     pub fn id(&mut self, number: u64) -> KeyId {
-        KeyId(self.known.enter(number))
+        if number >= SMALL {
+            return KeyId(self.known.enter(number));
+        }
+        match self.small.get(number as usize) {
+            Some(&slot) if slot != NO_SLOT => KeyId(slot),
+            _ => KeyId(self.add_small(number)),
+        }
+    }
+
+    #[cold]
+    fn add_small(&mut self, number: u64) -> u32 {
+        let slot = self.known.reserve_slot(number);
+        let count = self.small.len().max(number as usize + 1);
+        self.small.resize(count, NO_SLOT);
+        self.small[number as usize] = slot;
+        slot
     }
 
     /// Renumbers the keys of the column: by their own numbers where these are dense, else by rank.
     pub fn finish(self, ops: &mut Ops) -> KeyTable {
-        let mut numbers = self.known.numbers().to_vec();
-        numbers.sort_unstable();
-        let largest = numbers.last().copied().unwrap_or(0);
+        let numbers = self.known.numbers();
+        let largest = numbers.iter().copied().max().unwrap_or(0);
         if is_dense(largest, ops.len()) {
             for key in &mut ops.keys {
-                *key = KeyId(self.known.number(key.0) as u32);
+                *key = KeyId(numbers[key.index()] as u32);
             }
             let limit = if numbers.is_empty() {
                 0
@@ -32,16 +53,19 @@ impl NumberedKeys {
             };
             return KeyTable::Dense { limit };
         }
+        let mut by_number: Vec<u32> = (0..numbers.len() as u32).collect();
+        by_number.sort_unstable_by_key(|&slot| numbers[slot as usize]);
         let mut ranks = vec![0u32; numbers.len()];
-        for (rank, number) in numbers.iter().enumerate() {
-            if let Some(slot) = self.known.find(*number) {
-                ranks[slot as usize] = rank as u32;
-            }
+        for (rank, &slot) in by_number.iter().enumerate() {
+            ranks[slot as usize] = rank as u32;
         }
         for key in &mut ops.keys {
             *key = KeyId(ranks[key.index()]);
         }
-        KeyTable::Sorted { numbers }
+        let sorted = by_number.iter().map(|&slot| numbers[slot as usize]);
+        KeyTable::Sorted {
+            numbers: sorted.collect(),
+        }
     }
 }
 
