@@ -73,6 +73,10 @@ const GUESSES: [Guess; 5] = [
 /// The events by estimated time. Sessions that do not count are respected where reads let them be.
 fn by_estimate(known: &Known<'_>, given: &[u32]) -> Option<Vec<u32>> {
     let (observed, shape) = (known.observed, known.shape);
+    if shape.sessions && observed.history.session_count() > 2 * estimate::LANDMARKS_MAX {
+        // Most sessions would be no landmarks: it is worse than the guess so far.
+        return None;
+    }
     let schedule = order::schedule(observed, &[]);
     let by_time = if schedule.complete {
         estimate::by_time(observed, &schedule.order)

@@ -42,7 +42,7 @@ pub fn by_values(known: &Known<'_>, given: &[u32]) -> Option<Vec<u32>> {
     })
 }
 
-/// The events by the numbers of their transactions; None if some transaction has none.
+/// The events by the numbers of their transactions; None if some transaction has none, or if reads are too often against them.
 pub fn by_labels(known: &Known<'_>) -> Option<Vec<u32>> {
     let (observed, shape) = (known.observed, known.shape);
     let txns = observed.history.txns();
@@ -55,11 +55,29 @@ pub fn by_labels(known: &Known<'_>) -> Option<Vec<u32>> {
             order.push((row.label, txn as u32));
         }
     }
+    if !labels_agree(observed) {
+        return None;
+    }
     order.sort_unstable();
     let events = |(_, txn)| [shape.start(txn), shape.commit(txn)];
     let mut events: Vec<u32> = order.into_iter().flat_map(events).collect();
     events.dedup();
     Some(events)
+}
+
+/// Whether the reader has the greater number, of a reader and whom it read from, more often than by chance; see [`agree`].
+fn labels_agree(observed: &Observed<'_>) -> bool {
+    let txns = observed.history.txns();
+    let (mut agreeing, mut count) = (0u64, 0u64);
+    for (txn, row) in txns.iter().enumerate() {
+        if observed.taken[txn] {
+            for (_, _, writer) in observed.reads(TxnId(txn as u32)) {
+                agreeing += u64::from(txns[writer.index()].label < row.label);
+                count += 1;
+            }
+        }
+    }
+    agreeing * 3 >= count * 2
 }
 
 /// The events along the numbers of the writes, and otherwise as in `given`; None where some write
