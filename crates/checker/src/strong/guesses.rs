@@ -54,6 +54,9 @@ pub fn better_guess(
 /// With no more conflicts than one in so many transactions a guess is good enough.
 pub const FEW: usize = 1000;
 
+/// With one for no more than so many transactions, keys are many.
+const TXNS_OF_MANY_KEYS: usize = 16;
+
 /// A guess that agrees with everything known, made with the help of another.
 type Guess = fn(&Known<'_>, &[u32]) -> Option<Vec<u32>>;
 
@@ -73,8 +76,11 @@ const GUESSES: [Guess; 5] = [
 /// The events by estimated time. Sessions that do not count are respected where reads let them be.
 fn by_estimate(known: &Known<'_>, given: &[u32]) -> Option<Vec<u32>> {
     let (observed, shape) = (known.observed, known.shape);
-    if shape.sessions && observed.history.session_count() > 2 * estimate::LANDMARKS_MAX {
-        // Most sessions would be no landmarks: it is worse than the guess so far.
+    let history = observed.history;
+    let has_many_sessions = history.session_count() > 2 * estimate::LANDMARKS_MAX;
+    let has_many_keys = history.keys().limit() >= history.txn_count() / TXNS_OF_MANY_KEYS;
+    if shape.sessions && has_many_sessions && has_many_keys {
+        // Most sessions would be no landmarks: it is worse than the guess so far, unless all is about few keys.
         return None;
     }
     let schedule = order::schedule(observed, &[]);

@@ -20,7 +20,7 @@ use super::versions::Versions;
 use crate::Budget;
 use crate::budget::Limit;
 
-/// The events in such an order; None if reads and sessions forbid any, or if there are more pairs than this for each
+/// The events in such an order, and how many pairs were decided; None if reads and sessions forbid any, or if there are more pairs than this for each
 /// transaction. `given` are all events in some order, by which versions are near each other.
 pub fn order(
     known: &Known<'_>,
@@ -29,7 +29,7 @@ pub fn order(
     (near, pairs_for_each): (Option<usize>, usize),
     manner: Manner,
     budget: &Budget<'_>,
-) -> Result<Option<Vec<u32>>, Limit> {
+) -> Result<Option<(Vec<u32>, usize)>, Limit> {
     let split = known.shape;
     let shape = Shape {
         split: false,
@@ -56,5 +56,5 @@ pub fn order(
         .flat_map(|txn| [split.start(txn), split.commit(txn)])
         .collect();
     events.dedup();
-    Ok(Some(events))
+    Ok(Some((events, likeliest.pairs.open.len())))
 }

@@ -125,9 +125,10 @@ fn by_instants(
     let manner = if near.is_some() { COARSE } else { QUICK };
     let pairs = (near.map(|_| NEAR_AT_ONCE), PAIRS_FOR_EACH);
     let order = instants::order(known, versions, events, pairs, manner, budget)?;
-    let Some(mut order) = order else {
+    let Some((mut order, decided)) = order else {
         return Ok(None);
     };
+    effort.likely = decided;
     let walk = conflicts::walk(observed, shape, &order, &Settled { observed });
     let wrong = walk.conflicts.len();
     if wrong == 0 {
