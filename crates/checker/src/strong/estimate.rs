@@ -17,7 +17,7 @@ use crate::observe::Observed;
 use history::{SessionId, TxnId};
 
 /// More landmarks sharpen the estimate little.
-const LANDMARKS_MAX: usize = 64;
+pub const LANDMARKS_MAX: usize = 64;
 /// The place of a transaction that is not taken.
 const NOWHERE: u32 = u32::MAX;
 /// What the rows may take.

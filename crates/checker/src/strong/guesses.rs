@@ -54,6 +54,9 @@ pub fn better_guess(
 /// With no more conflicts than one in so many transactions a guess is good enough.
 pub const FEW: usize = 1000;
 
+/// With one for no more than so many transactions, keys are many.
+const TXNS_OF_MANY_KEYS: usize = 16;
+
 /// A guess that agrees with everything known, made with the help of another.
 type Guess = fn(&Known<'_>, &[u32]) -> Option<Vec<u32>>;
 
@@ -65,14 +68,30 @@ const GUESSES: [Guess; 5] = [
         let events = has_intervals.then(|| by_clock(known.observed, known.shape))?;
         sorted::sort(known, &events).ok()
     },
-    |known, _| sorted::sort(known, &hints::by_labels(known)?).ok(),
+    |known, _| {
+        // About few keys, any order along what is known may be better than one that waits for readers.
+        let is_tried = !has_many_keys(known.observed) || hints::labels_agree(known.observed);
+        let events = is_tried.then(|| hints::by_labels(known))??;
+        sorted::sort(known, &events).ok()
+    },
     |known, given| (!known.shape.parallel).then(|| hints::by_values(known, given))?,
     |known, given| sorted::sort(known, &by_estimate(known, given)?).ok(),
 ];
 
+fn has_many_keys(observed: &Observed<'_>) -> bool {
+    let history = observed.history;
+    history.keys().limit() >= history.txn_count() / TXNS_OF_MANY_KEYS
+}
+
 /// The events by estimated time. Sessions that do not count are respected where reads let them be.
 fn by_estimate(known: &Known<'_>, given: &[u32]) -> Option<Vec<u32>> {
     let (observed, shape) = (known.observed, known.shape);
+    let history = observed.history;
+    let has_many_sessions = history.session_count() > 2 * estimate::LANDMARKS_MAX;
+    if shape.sessions && has_many_sessions && has_many_keys(observed) {
+        // Most sessions would be no landmarks: it is worse than the guess so far, unless all is about few keys.
+        return None;
+    }
     let schedule = order::schedule(observed, &[]);
     let by_time = if schedule.complete {
         estimate::by_time(observed, &schedule.order)

@@ -62,6 +62,21 @@ pub fn by_labels(known: &Known<'_>) -> Option<Vec<u32>> {
     Some(events)
 }
 
+/// Whether the reader has the greater number, of a reader and whom it read from, more often than by chance; see [`agree`].
+pub fn labels_agree(observed: &Observed<'_>) -> bool {
+    let txns = observed.history.txns();
+    let (mut agreeing, mut count) = (0u64, 0u64);
+    for (txn, row) in txns.iter().enumerate() {
+        if observed.taken[txn] {
+            for (_, _, writer) in observed.reads(TxnId(txn as u32)) {
+                agreeing += u64::from(txns[writer.index()].label < row.label);
+                count += 1;
+            }
+        }
+    }
+    agreeing * 3 >= count * 2
+}
+
 /// The events along the numbers of the writes, and otherwise as in `given`; None where some write
 /// has no number.
 fn along(

@@ -268,9 +268,16 @@ impl Kept {
                     _ => places.end - 1 - step,
                 };
                 let event = self.order[at] as usize;
-                let time = |&(other, _): &(u32, Owner)| self.times[other as usize];
-                let low = self.before[event].iter().map(time).fold(0.0, f64::max);
-                let high = self.after[event].iter().map(time).fold(1.0, f64::min);
+                // No time is not a number, which `f64::max` would look for.
+                let (mut low, mut high) = (0.0f64, 1.0f64);
+                for &(other, _) in &self.before[event] {
+                    let time = self.times[other as usize];
+                    low = if time > low { time } else { low };
+                }
+                for &(other, _) in &self.after[event] {
+                    let time = self.times[other as usize];
+                    high = if time < high { time } else { high };
+                }
                 self.times[event] = (low + high) / 2.0;
                 self.gaps[event] = high - low;
             }

@@ -25,8 +25,6 @@ use crate::budget::Limit;
 use std::cmp::Reverse;
 use std::collections::VecDeque;
 
-/// Sweeps that spread the events over time.
-const SWEEPS: usize = 4;
 /// A round decides at least one pair for so many events.
 const EVENTS_FOR_EACH: usize = 40;
 /// So many edges are looked at for each event before it is given up; in repair, fewer.
@@ -45,6 +43,8 @@ const ASK_EVERY: usize = 64;
 pub struct Manner {
     /// The share of the open pairs that is decided in a round.
     pub share: f64,
+    /// Sweeps that spread the events over time before that.
+    pub sweeps: usize,
     /// Whether to look first what can only be one way.
     pub is_careful: bool,
 }
@@ -90,7 +90,7 @@ impl<'a> Likeliest<'a> {
         let visits_max = VISITS_FOR_EACH * event_count as u64;
         while !open.is_empty() && likeliest.kept.visits < visits_max {
             budget.check_at("likely", &[("pairs open", open.len() as u64)])?;
-            likeliest.kept.spread(SWEEPS);
+            likeliest.kept.spread(manner.sweeps);
             if manner.is_careful && open.len() * 5 <= pair_count * 2 {
                 open.retain(|&pair| !likeliest.decide_if_forced(pair));
             }

@@ -1,29 +1,25 @@
 //! Decides a level by likelihood, where that finds an order or a cycle soon.
 //!
-//! Steps: decide all pairs of versions, the likeliest first (`likeliest`). If nothing is wrong with the order
+//! Steps: where starts and commits are two events, begin as if they were one (`instants`), and put that right (`moved`). If that
+//! does not end it, or they are one, decide all pairs of versions, the likeliest first (`likeliest`). If nothing is wrong with the order
 //! that comes out, it is the proof. Else prune it like any other order: if what is certain about
 //! the places that are wrong contradicts itself, that is the evidence. Else move transactions to where less is wrong (`moves`), which mostly
 //! ends it, and repair what little that leaves. If something is still wrong, begin again from the order reached, more carefully, and decide
 //! again what is round the pairs that are left (`again`). If no attempt succeeds, nothing is known, and the best order is what other ways begin with.
 //!
-//! Where there are too many pairs, transactions are moved from the order given at once; and if that fails, only versions near each
-//! other in it are thought of, and then those that are wrong in the order found, until none is.
+//! Where there are too many pairs, only versions near each other in the order given are thought of, each transaction takes place at
+//! once, and this is put right; and if that fails, the pairs that are wrong in the order found are decided, too, until none is.
 //!
 //! Cost: that of `likeliest` for each attempt, that of `moves` once, two walks, and pruning once.
 
 use super::again::Again;
 use super::known::Known;
 use super::likeliest::{Likeliest, Manner};
-use super::moves::Moves;
+use super::moved::{FEW_LEFT, REPAIRED, moved, pruned};
 use super::pairs::Pairs;
 use super::reach::Reach;
-use super::theory::Theory;
-use super::topological::Topological;
 use super::versions::Versions;
-use super::{
-    Decision, Effort, FAR_OFF, Settled, Strategy, conflicts, greedy, prepare, prove, solve, sorted,
-    violated,
-};
+use super::{Decision, Effort, FAR_OFF, Settled, Strategy, conflicts, greedy, instants, prove};
 use crate::Budget;
 use crate::budget::Limit;
 use rustc_hash::FxHashSet;
@@ -41,6 +37,8 @@ pub fn is_worth_it(known: &Known<'_>, conflicts: usize) -> bool {
 /// possible, and only so many versions before each in the order given are thought of at first.
 const PAIRS_MAX: usize = 1 << 22;
 const NEAR: usize = 6;
+/// So many of those, where only an order to move transactions from is wanted.
+const NEAR_AT_ONCE: usize = 4;
 /// How often those are decided that were not thought of and are wrong, and how often what they leave is repaired.
 const FAR_ROUNDS_MAX: usize = 12;
 const FAR_REPAIRS_MAX: usize = 6;
@@ -54,20 +52,20 @@ const CLOSE: usize = 16;
 const ATTEMPTS: [Manner; 4] = [QUICK, CAREFUL, CAREFUL, CAREFUL];
 const QUICK: Manner = Manner {
     share: 0.3,
+    sweeps: 4,
+    is_careful: false,
+};
+/// Where keys have many versions, times say more.
+const COARSE: Manner = Manner {
+    share: 0.5,
+    sweeps: 2,
     is_careful: false,
 };
 const CAREFUL: Manner = Manner {
     share: 0.1,
+    sweeps: 4,
     is_careful: true,
 };
-
-/// With more pairs left than one for so many events, a quick attempt is not repaired; with more than this few left, no
-/// other careful one is made.
-const REPAIRED: usize = 200;
-const FEW_LEFT: usize = 16;
-
-/// How often transactions are moved, for each of them. Where that finds an order, it does with seven.
-const MOVES_FOR_EACH: usize = 12;
 
 /// Fewer transactions are decided at once in any way.
 const TXNS_MIN: usize = 8;
@@ -97,17 +95,62 @@ fn attempt_all(
 ) -> Result<Option<Decision>, Limit> {
     let versions = Versions::new(known.observed);
     let near = (versions.pairs() > PAIRS_MAX).then_some(NEAR);
-    // What follows from what is known finds an order sooner, where all of it can be known, and where sessions do not count.
-    if near.is_some() && (!known.shape.sessions || Reach::is_whole(known, events.len())) {
+    // What follows from what is known finds an order sooner, where all of it can be known soon, and where sessions do not count.
+    if near.is_some() && (!known.shape.sessions || Reach::is_whole_soon(known, events.len())) {
         return Ok(None);
     }
-    if near.is_some() {
-        let decided = moved(known, &versions, events, strategy, budget, effort)?;
+    if near.is_some() || known.shape.split {
+        let decided = by_instants(known, &versions, near, events, strategy, budget, effort)?;
         if decided.is_some() {
             return Ok(decided);
         }
     }
     attempt_each(known, &versions, near, events, strategy, budget, effort)
+}
+
+/// Puts right an order in which each transaction takes place at once, if that can be done soon. It may become `events`.
+fn by_instants(
+    known: &Known<'_>,
+    versions: &Versions,
+    near: Option<usize>,
+    events: &mut Vec<u32>,
+    strategy: Strategy,
+    budget: &Budget<'_>,
+    effort: &mut Effort,
+) -> Result<Option<Decision>, Limit> {
+    let (observed, shape) = (known.observed, known.shape);
+    if known.timeline.is_some() {
+        return Ok(None);
+    }
+    let manner = if near.is_some() { COARSE } else { QUICK };
+    let pairs = (near.map(|_| NEAR_AT_ONCE), PAIRS_FOR_EACH);
+    let order = instants::order(known, versions, events, pairs, manner, budget)?;
+    let Some((mut order, decided)) = order else {
+        return Ok(None);
+    };
+    effort.likely = decided;
+    let walk = conflicts::walk(observed, shape, &order, &Settled { observed });
+    let wrong = walk.conflicts.len();
+    if wrong == 0 {
+        return Ok(prove(observed, shape, &order).map(Decision::Holds));
+    }
+    if wrong > order.len() / CLOSE {
+        return Ok(None);
+    }
+    let decided = moved(
+        known,
+        versions,
+        &mut order,
+        near.is_some(),
+        strategy,
+        budget,
+        effort,
+    )?;
+    if decided.is_none() {
+        effort.conflicts = wrong;
+        *events = order;
+    }
+    Ok(decided)
 }
 
 /// Makes the attempts, with all pairs of versions or with those of each and so many before it.
@@ -191,52 +234,9 @@ fn pruned_or_moved(
     let violated = pruned(known, order, strategy, budget, effort)?;
     match versions {
         Some(versions) if violated.is_none() => {
-            moved(known, versions, events, strategy, budget, effort)
+            moved(known, versions, events, true, strategy, budget, effort)
         }
         _ => Ok(violated),
-    }
-}
-
-/// Moves transactions, beginning with an order, and repairs it if few places of it are wrong then; None if that is not
-/// enough. Then `events` is the order reached, if it is the better one.
-fn moved(
-    known: &Known<'_>,
-    versions: &Versions,
-    events: &mut Vec<u32>,
-    strategy: Strategy,
-    budget: &Budget<'_>,
-    effort: &mut Effort,
-) -> Result<Option<Decision>, Limit> {
-    let (observed, shape) = (known.observed, known.shape);
-    if known.timeline.is_some() {
-        return Ok(None);
-    }
-    let mut moves = Moves::new(known, versions, events);
-    effort.moves = moves.run(MOVES_FOR_EACH * observed.history.txn_count(), budget)?;
-    let Ok(order) = sorted::sort(known, &moves.order()) else {
-        return Ok(None);
-    };
-    let conflicts = |order: &[u32]| {
-        let walk = conflicts::walk(observed, shape, order, &Settled { observed });
-        walk.conflicts.len()
-    };
-    let left = conflicts(&order);
-    if left == 0 {
-        return Ok(prove(observed, shape, &order).map(Decision::Holds));
-    }
-    if left < conflicts(events) {
-        events.clone_from(&order);
-    }
-    if left > order.len() / REPAIRED {
-        return Ok(None);
-    }
-    let theory = Theory::new(Topological::new(known, order));
-    match prepare(known, theory, strategy, budget, effort)? {
-        Err(refutation) => Ok(Some(violated(known, &refutation))),
-        Ok((theory, likely)) if effort.left <= FEW_LEFT => {
-            solve(known, theory, &likely, strategy, budget, effort).map(Some)
-        }
-        Ok(_) => Ok(None),
     }
 }
 
@@ -279,28 +279,10 @@ fn decide_far(
     Ok(())
 }
 
-/// The violation that pruning an order finds.
-fn pruned(
-    known: &Known<'_>,
-    order: Vec<u32>,
-    strategy: Strategy,
-    budget: &Budget<'_>,
-    effort: &mut Effort,
-) -> Result<Option<Decision>, Limit> {
-    let pruning = Strategy {
-        repair: false,
-        ..strategy
-    };
-    let theory = Theory::new(Topological::new(known, order));
-    let prepared = prepare(known, theory, pruning, budget, effort)?;
-    Ok(prepared
-        .err()
-        .map(|refutation| violated(known, &refutation)))
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::shape::Shape;
+    use super::super::sorted;
     use super::*;
     use crate::observe::observe;
     use crate::windows::tests::random_history;

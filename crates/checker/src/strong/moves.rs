@@ -16,12 +16,14 @@
 //!
 //! What comes out is used to find an order, never as evidence against one.
 
+use super::conflicts::Conflict;
 use super::known::Known;
 use super::lines::Lines;
 use super::steps::{Cost, Target};
 use super::versions::Versions;
 use crate::Budget;
 use crate::budget::Limit;
+use crate::observe::Link;
 use history::TxnId;
 use rustc_hash::FxHashMap;
 use std::ops::Range;
@@ -70,8 +72,9 @@ pub struct Moves<'a> {
 }
 
 impl<'a> Moves<'a> {
-    /// Begins with an order of all events; there is no real time among them.
-    pub fn new(known: &'a Known<'a>, versions: &Versions, order: &[u32]) -> Moves<'a> {
+    /// Begins with an order of all events, and numbers by chance that follow from a seed; there is no real time among the
+    /// events.
+    pub fn new(known: &'a Known<'a>, versions: &Versions, order: &[u32], seed: u64) -> Moves<'a> {
         let count = known.observed.history.txn_count();
         let (mut starts, mut commits) = (vec![0.0; count], vec![0.0; count]);
         place(known, order, &mut starts, &mut commits);
@@ -84,7 +87,7 @@ impl<'a> Moves<'a> {
             has_weights: vec![false; count],
             queue: Vec::new(),
             is_queued: vec![false; count],
-            seed: 1,
+            seed,
             of_start: Cost::default(),
             of_commit: Cost::default(),
             overlaps: Vec::new(),
@@ -111,20 +114,12 @@ impl<'a> Moves<'a> {
         timed.into_iter().map(|(_, event)| event).collect()
     }
 
-    /// Moves transactions until nothing is wrong with any, or so often; returns how often.
+    /// Moves transactions until nothing is wrong with any of those taken, or so often; returns how often.
     pub fn run(&mut self, moves_max: usize, budget: &Budget<'_>) -> Result<usize, Limit> {
         let mut moves = 0;
         let halved_every = HALVED_MIN.max(self.starts.len() / 2);
         let mut halve_at = halved_every;
-        let mut looked_at = None;
-        loop {
-            if self.queue.is_empty() {
-                // A look that led to no move would lead to none again.
-                if looked_at == Some(moves) || !self.look_at_all() {
-                    break;
-                }
-                looked_at = Some(moves);
-            }
+        while !self.queue.is_empty() {
             let at = self.chance() as usize % self.queue.len();
             let txn = self.queue.swap_remove(at);
             self.is_queued[txn as usize] = false;
@@ -150,17 +145,29 @@ impl<'a> Moves<'a> {
         Ok(moves)
     }
 
-    /// Whether something is wrong with any transaction; those are taken next.
-    fn look_at_all(&mut self) -> bool {
-        for txn in self.known.observed.history.txn_ids() {
-            if self.known.observed.taken[txn.index()] {
-                self.look(txn.0);
-                if !self.wrong.is_empty() {
-                    self.enqueue(txn.0);
+    /// Takes the transactions first that what is wrong with the order is about.
+    pub fn begin(&mut self, conflicts: &[Conflict]) {
+        for &conflict in conflicts {
+            match conflict {
+                Conflict::Stale {
+                    reader,
+                    writer,
+                    other,
+                    ..
+                } => {
+                    self.enqueue(reader);
+                    self.enqueue(other);
+                    if writer != Link::INITIAL {
+                        self.enqueue(writer);
+                    }
                 }
+                Conflict::Overlap { first, second, .. } => {
+                    self.enqueue(first);
+                    self.enqueue(second);
+                }
+                Conflict::Unexplained { .. } => {}
             }
         }
-        !self.queue.is_empty()
     }
 
     fn enqueue(&mut self, txn: u32) {
@@ -326,7 +333,12 @@ mod tests {
         let Ok(given) = sorted::sort(&known, &[]) else {
             return false;
         };
-        let mut moves = Moves::new(&known, &Versions::new(&observed), &given);
+        let mut moves = Moves::new(&known, &Versions::new(&observed), &given, 1);
+        let settled = Settled {
+            observed: &observed,
+        };
+        let walk = conflicts::walk(&observed, known.shape, &given, &settled);
+        moves.begin(&walk.conflicts);
         let is_settled = moves.run(2000, &budget).unwrap() < 2000;
         let mut order = moves.order();
         if is_settled && observed.ambiguous.is_empty() {

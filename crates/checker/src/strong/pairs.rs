@@ -7,7 +7,7 @@
 //!
 //! Cost: for each key, its writers times its writers and reads.
 
-use super::kept::{Edge, Kept};
+use super::kept::{Edge, Kept, NOBODY};
 use super::known::Known;
 use super::sorted;
 use super::versions::Versions;
@@ -29,6 +29,9 @@ pub struct Pairs {
     readers: Vec<u32>,
     /// Edges that need no decision, by their starts.
     certain: Vec<Edge>,
+    /// Those of them that are known without a version's order.
+    known: Vec<Edge>,
+    numbers: usize,
     /// Pairs to decide, as places in `versions`.
     pub open: Vec<(u32, u32)>,
     is_exclusive: bool,
@@ -55,6 +58,8 @@ impl Pairs {
             versions: Vec::new(),
             readers: Vec::new(),
             certain: Vec::new(),
+            known: Vec::new(),
+            numbers: events.len(),
             open: Vec::new(),
             is_exclusive: shape.exclusive,
             keys: Vec::new(),
@@ -96,12 +101,29 @@ impl Pairs {
         }
         for (at, &event) in events.iter().enumerate() {
             known.predecessors(event, |other, _| {
-                pairs.certain.push((number[other as usize], at as u32));
+                pairs.known.push((number[other as usize], at as u32));
             });
         }
+        pairs.certain.extend(&pairs.known);
         pairs.certain.sort_unstable();
         pairs.certain.dedup();
         pairs
+    }
+
+    /// The numbers in an order along everything known, where these are one, and along as much of what is certain besides as
+    /// contradicts nothing before it.
+    pub fn begin_anyhow(&mut self) -> Kept {
+        let order = (0..self.numbers as u32).collect();
+        self.known.sort_unstable();
+        self.known.dedup();
+        let mut kept = Kept::new(order, &self.known);
+        for &edge in &self.certain {
+            if self.known.binary_search(&edge).is_err() {
+                // What contradicts the rest is left out.
+                let _ = kept.insert(edge, NOBODY);
+            }
+        }
+        kept
     }
 
     /// Adds the pairs of the versions from this place on, which are of one key, with so many before each.

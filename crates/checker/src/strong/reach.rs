@@ -11,6 +11,8 @@ use super::known::Known;
 
 /// More events than this have no bits.
 pub const BITS_EVENTS_MAX: usize = 1 << 15;
+/// With no more sessions than this, what is known is found out sooner than what is likely.
+const SESSIONS_FEW: usize = 128;
 /// What clocks may take.
 const CLOCKS_BYTES_MAX: usize = 3 << 29;
 
@@ -36,9 +38,11 @@ impl Reach {
         clocks.or_else(|| Window::new(event_count).map(Reach::Window))
     }
 
-    /// Whether all that leads to these events can be known, by bits or by clocks.
-    pub fn is_whole(known: &Known<'_>, event_count: usize) -> bool {
-        event_count <= BITS_EVENTS_MAX || known.shape.sessions && clocks_fit(known)
+    /// Whether all that leads to these events can be known soon, by bits or by clocks of not too many sessions.
+    pub fn is_whole_soon(known: &Known<'_>, event_count: usize) -> bool {
+        let has_few_sessions = known.observed.history.session_count() <= SESSIONS_FEW;
+        let by_clocks = known.shape.sessions && has_few_sessions && clocks_fit(known);
+        event_count <= BITS_EVENTS_MAX || by_clocks
     }
 
     /// No rows yet, which take no memory.
