@@ -102,7 +102,7 @@ mod tests {
         let history = jsonl::read(lines.as_bytes(), &mut Vec::new()).expect("a history");
         let budget = Budget::default();
         let observed = observe(&history, &Initial::default(), KeyOrder::Free, &budget);
-        by_values(&observed.ok().expect("no limit"))
+        observed.ok().and_then(|observed| by_values(&observed))
     }
 
     #[test]

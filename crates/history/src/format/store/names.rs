@@ -122,7 +122,7 @@ pub(super) fn quoted(text: &str, out: &mut Vec<u8>) {
 }
 
 /// The text of some bytes. Java writes characters beyond 16 bits as two of three bytes each, which
-/// UTF-8 does not allow.
+/// UTF-8 does not allow; half of one becomes its number, so that two names stay two.
 pub(super) fn text(bytes: &[u8]) -> Name<'_> {
     if let Ok(text) = std::str::from_utf8(bytes) {
         return Cow::Borrowed(text);
@@ -138,7 +138,14 @@ pub(super) fn text(bytes: &[u8]) -> Name<'_> {
             _ => 0xfffd,
         });
     }
-    Cow::Owned(String::from_utf16_lossy(&units))
+    let mut text = String::with_capacity(units.len());
+    for character in char::decode_utf16(units) {
+        match character {
+            Ok(character) => text.push(character),
+            Err(half) => text.push_str(&format!("\u{fffd}{:04x}", half.unpaired_surrogate())),
+        }
+    }
+    Cow::Owned(text)
 }
 
 /// Writes a floating-point number.
@@ -173,4 +180,16 @@ pub(super) fn bytes(data: &[u8], out: &mut Vec<u8>) {
         out.extend_from_slice(&[digit(byte >> 4), digit(byte & 15)]);
     }
     out.push(b'"');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::text;
+
+    #[test]
+    fn a_character_of_two_halves_is_one_and_halves_stay_apart() {
+        assert_eq!(text(b"\xed\xa0\xbd\xed\xb8\x80"), "\u{1f600}");
+        let halves = [b"\xed\xa0\x80", b"\xed\xa0\x81"].map(|bytes| text(bytes).into_owned());
+        assert_ne!(halves[0], halves[1]);
+    }
 }
