@@ -70,7 +70,7 @@ struct Told {
     keys: Bits,
 }
 
-/// Two bits for a key, one in each word: of two sets of ten keys each, one in fourteen pairs of keys is taken for equal.
+/// Two bits for a key, one in each word: a key that is none of ten others is taken for one of them once in fourteen times.
 #[derive(Clone, Copy, Default)]
 struct Bits([u32; 2]);
 
