@@ -18,7 +18,7 @@ use crate::Budget;
 use crate::budget::Limit;
 use crate::graph::Components;
 use crate::observe::{Link, Observed};
-use history::TxnId;
+use history::{LargeEntry, LargeTable, TxnId};
 
 /// The rows that are alive at some moment of the walk.
 pub struct Rows<'a> {
@@ -202,7 +202,7 @@ pub fn all_rows_bytes(observed: &Observed<'_>) -> usize {
 }
 
 /// A count of transactions.
-pub trait Count: Copy + Ord + Default + Into<u32> {
+pub trait Count: LargeEntry + Ord + Default + Into<u32> {
     /// A count known to fit.
     fn of(count: u32) -> Self;
 }
@@ -228,7 +228,7 @@ impl Count for u32 {
 /// All rows, with entries of one size.
 pub struct RowsOf<C> {
     width: usize,
-    rows: Vec<C>,
+    rows: LargeTable<C>,
     /// By transaction, its session and one more than its place there.
     numbers: Vec<(u32, C)>,
 }
@@ -239,7 +239,7 @@ impl<C: Count> RowsOf<C> {
         let width = history.session_count();
         let mut all = RowsOf {
             width,
-            rows: vec![C::default(); width * history.txn_count()],
+            rows: LargeTable::zeros(width * history.txn_count()),
             numbers: Vec::with_capacity(history.txn_count()),
         };
         for session in history.sessions() {
@@ -263,7 +263,7 @@ impl<C: Count> RowsOf<C> {
                 }
             }
             row[session] = own;
-            all.rows[txn as usize * width..][..width].copy_from_slice(&row);
+            all.rows.as_mut_slice()[txn as usize * width..][..width].copy_from_slice(&row);
             last[session] = Some(txn);
         }
         all
@@ -279,7 +279,7 @@ impl<C: Count> RowsOf<C> {
     /// For each session, how many of its transactions happen before (or are) `txn`.
     #[inline]
     pub fn row(&self, txn: u32) -> &[C] {
-        &self.rows[txn as usize * self.width..][..self.width]
+        &self.rows.as_slice()[txn as usize * self.width..][..self.width]
     }
 }
 
