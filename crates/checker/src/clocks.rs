@@ -185,6 +185,18 @@ impl AllRows {
     }
 }
 
+impl AllRows {
+    /// Whether one transaction happens before (or is) another.
+    #[inline]
+    pub fn precedes(&self, before: u32, txn: u32) -> bool {
+        match self {
+            AllRows::Bytes(rows) => rows.precedes(before, txn),
+            AllRows::Shorts(rows) => rows.precedes(before, txn),
+            AllRows::Words(rows) => rows.precedes(before, txn),
+        }
+    }
+}
+
 fn entry_bytes(observed: &Observed<'_>) -> usize {
     let history = observed.history;
     let lengths = history.sessions().map(|s| history.session_txns(s).len());
@@ -276,6 +288,13 @@ impl<C: Count> RowsOf<C> {
         (session as usize, number)
     }
 
+    /// Whether one transaction happens before (or is) another.
+    #[inline]
+    pub fn precedes(&self, before: u32, txn: u32) -> bool {
+        let (session, number) = self.number(before);
+        self.row(txn)[session] >= number
+    }
+
     /// For each session, how many of its transactions happen before (or are) `txn`.
     #[inline]
     pub fn row(&self, txn: u32) -> &[C] {
@@ -283,8 +302,9 @@ impl<C: Count> RowsOf<C> {
     }
 }
 
+/// The larger one of each two entries.
 #[inline]
-fn join<C: Count>(row: &mut [C], other: &[C]) {
+pub fn join<C: Count>(row: &mut [C], other: &[C]) {
     for (mine, theirs) in row.iter_mut().zip(other) {
         *mine = (*mine).max(*theirs);
     }

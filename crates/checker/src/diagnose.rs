@@ -7,33 +7,36 @@
 //! each other. A reader that read another key from `t2` directly saw a part of `t2`'s writes.
 //!
 //! Steps: the cycles of so ∪ wr (cyclic causality); the forced edges of the rule where cycles can be
-//! (`windows`); the components of the whole; the edges inside them are the instances; one walk of
-//! clocks tells which `t1` happen before `t2`; breadth-first search finds the smallest cycle among a
-//! bounded number of instances.
+//! (`windows`); the components of the whole; the edges inside them are the instances; clocks tell which
+//! `t1` happen before `t2`; the smallest cycle among a bounded number of instances is looked up (`witness`).
 //!
-//! Cost: as `saturate` for what lies around the contradictions, a few linear walks, and one search
+//! Cost: as `saturate` for what lies around the contradictions, a few linear walks, and a few look-ups
 //! for each instance tried.
 
 use crate::Budget;
 use crate::budget::Limit;
-use crate::clocks;
+use crate::clocks::{self, AllRows};
 use crate::graph::{Components, Graph};
+use crate::instances::Instances;
 use crate::observe::{Link, Observed};
-use crate::order::{Forced, ForcedEdges, StaleRead};
+use crate::order::{Forced, ForcedEdges};
 use crate::rounds::Contradictions;
 use crate::rule::Rule;
 use crate::saturate::{self, Wanted};
+use crate::versions::{ByVersion, by_version};
 use crate::windows::{Stale, Windows};
 use crate::witness::Witnesses;
-use history::{Anomaly, AnomalyKind, TxnId};
-use rustc_hash::FxHashSet;
-use std::collections::BTreeMap;
+use crate::writers::Writers;
+use history::{Anomaly, TxnId};
 
-/// Instances kept in memory; those beyond are not counted.
+/// Edges kept in memory to be asked what happens before what; those beyond are not counted.
 const INSTANCES_MAX: usize = 4 << 20;
 
 /// Forced edges kept in memory. Where there are more, some instances are not seen.
 const EDGES_MAX: usize = 8 << 20;
+
+/// All rows of clocks are used up to so many bytes: they tell at once what happens before what.
+const ROWS_MAX: usize = 256 << 20;
 
 /// Everything that contradicts a rule, as anomalies with evidence.
 pub fn diagnose(
@@ -43,44 +46,39 @@ pub fn diagnose(
     budget: &Budget<'_>,
 ) -> Result<Vec<Anomaly>, Limit> {
     (budget.progress)("diagnosing");
-    let none = ForcedEdges::default();
-    let base = Graph {
-        observed,
-        forced: &none,
-        base: true,
-    }
-    .components();
+    let base = base_components(observed, found.order.as_deref());
     let known = crate::rounds::known_edges(observed);
     let stale = found.order.as_ref().map(|order| Stale::of(observed, order));
+    let has_rows = found.order.is_some() && clocks::all_rows_bytes(observed) <= ROWS_MAX;
+    let rows = has_rows.then(|| AllRows::new(observed, &base.order));
+    let rows = rows.flatten();
+    let writers = || Writers::of_keys(observed, read_keys(observed), None);
+    let writers = (rule == Rule::Causal && rows.is_some()).then(writers);
+    let with_writers = rows.as_ref().zip(writers.as_ref());
     let search = Diagnosis {
         observed,
         rule,
         base: &base,
         stale: stale.as_ref(),
+        rows: rows.as_ref(),
+        versions: with_writers.map(|(rows, writers)| by_version(observed, rows, writers)),
         budget,
     };
-    let all = search.forced_edges(&known, &found)?;
+    let edges = search.forced_edges(&known, &found)?;
     let graph = Graph {
         observed,
-        forced: &all,
+        forced: &edges.graph,
         base: true,
     };
     let components = graph.components();
-    let instances = search.instances(&components, found)?;
-    let plain = search.happens_before(&instances.edges)?;
-    let mut by_kind: BTreeMap<AnomalyKind, Vec<Forced>> = BTreeMap::new();
-    for (edge, plain) in instances.edges.iter().zip(plain) {
-        by_kind
-            .entry(kind_of(rule, edge, plain))
-            .or_default()
-            .push(*edge);
-    }
+    let instances = search.instances(&components, edges.of_reads, found)?;
     let witnesses = Witnesses {
         observed,
         rule,
         graph: &graph,
         components: &components,
         base: &base,
+        versions: search.versions.as_deref(),
     };
     let mut anomalies = Vec::new();
     if base.sizes.iter().any(|&size| size > 1) {
@@ -91,11 +89,36 @@ pub fn diagnose(
     if !instances.initial.is_empty() {
         anomalies.push(witnesses.initial(&instances.initial));
     }
-    for (kind, edges) in by_kind {
+    for (kind, of_kind) in &instances.by_kind {
         budget.check("explaining")?;
-        anomalies.push(witnesses.forced(kind, &edges));
+        anomalies.push(witnesses.forced(*kind, &of_kind.kept, of_kind.read_count));
     }
     Ok(anomalies)
+}
+
+/// The keys of external reads.
+fn read_keys<'o>(observed: &'o Observed<'_>) -> impl Iterator<Item = u32> + 'o {
+    let links = observed.links.iter().zip(&observed.history.ops().keys);
+    let reads = links.filter(|&(&link, _)| Link::is_txn(link) || link == Link::INITIAL);
+    reads.map(|(_, key)| key.0)
+}
+
+/// The components of so ∪ wr: single transactions if an order extends it.
+fn base_components(observed: &Observed<'_>, order: Option<&[u32]>) -> Components {
+    let Some(order) = order else {
+        let none = ForcedEdges::default();
+        let graph = Graph {
+            observed,
+            forced: &none,
+            base: true,
+        };
+        return graph.components();
+    };
+    Components {
+        of: crate::rounds::places(observed, order),
+        order: order.to_vec(),
+        sizes: vec![1; order.len()],
+    }
 }
 
 /// What the stages of one diagnosis share.
@@ -106,7 +129,18 @@ struct Diagnosis<'a> {
     base: &'a Components,
     /// The reads that are stale in the last order, if there was one.
     stale: Option<&'a Stale>,
+    /// What happens before what, if that takes little.
+    rows: Option<&'a AllRows>,
+    /// For causality, if there are rows.
+    versions: Option<Box<dyn ByVersion + 'a>>,
     budget: &'a Budget<'a>,
+}
+
+/// Known version orders and the forced edges that cycles can consist of.
+struct Edges {
+    graph: ForcedEdges,
+    /// The forced ones for each read, and those before initial versions; none if they were not collected.
+    of_reads: Option<Vec<Forced>>,
 }
 
 impl Diagnosis<'_> {
@@ -115,9 +149,32 @@ impl Diagnosis<'_> {
         saturate::is_possible(self.observed, self.rule)
     }
 
-    /// Known version orders and the forced edges that cycles can consist of, each once.
-    fn forced_edges(&self, known: &[Forced], found: &Contradictions) -> Result<ForcedEdges, Limit> {
-        let mut edges = Edges::of(known);
+    fn forced_edges(&self, known: &[Forced], found: &Contradictions) -> Result<Edges, Limit> {
+        let is_direct = matches!(self.rule, Rule::ReadCommitted | Rule::ReadAtomic);
+        if let (Some(order), Some(stale)) = (&found.order, self.stale)
+            && is_direct
+            && let Some(edges) = self.direct_edges(order, stale, &found.forced)?
+        {
+            let is_between = |edge: &&Forced| edge.to != TxnId::INITIAL.0;
+            let between = edges.iter().filter(is_between).chain(known).copied();
+            return Ok(Edges {
+                graph: ForcedEdges::new(between.collect()),
+                of_reads: Some(edges),
+            });
+        }
+        if let (Some(order), Some(stale)) = (&found.order, self.stale)
+            && let Some(versions) = &self.versions
+        {
+            let mut edges = self.version_edges(&**versions, order, stale, known);
+            if edges.len() >= EDGES_MAX {
+                edges.extend(&found.forced);
+            }
+            return Ok(Edges {
+                graph: ForcedEdges::new(edges),
+                of_reads: None,
+            });
+        }
+        let mut edges = Distinct::of(known);
         match (&found.order, self.stale) {
             _ if !self.saturates() => {}
             (Some(order), Some(stale)) => self.edges_in_windows(order, stale, &mut edges)?,
@@ -127,7 +184,69 @@ impl Diagnosis<'_> {
             // These contradict each other, whatever else there is.
             edges.kept.extend(found.forced.iter().copied());
         }
-        Ok(ForcedEdges::new(edges.kept))
+        Ok(Edges {
+            graph: ForcedEdges::new(edges.kept),
+            of_reads: None,
+        })
+    }
+
+    /// For read-committed and read-atomic, of which all edges that contradict the order were found: all in the windows
+    /// that these make. None if they are too many.
+    fn direct_edges(
+        &self,
+        order: &[u32],
+        stale: &Stale,
+        found: &[Forced],
+    ) -> Result<Option<Vec<Forced>>, Limit> {
+        let windows = Windows::new(self.observed, order, found);
+        let links = &self.observed.links;
+        let may_contradict = |op: u32| match links[op as usize] {
+            Link::INITIAL => stale.has(op),
+            link => Link::is_txn(link) && windows.has(link),
+        };
+        let wanted = Wanted {
+            reads: &may_contradict,
+            on_cycles: None,
+        };
+        let mut edges = Vec::new();
+        self.saturate(wanted, &mut |edge| {
+            let is_initial = edge.to == TxnId::INITIAL.0;
+            if edges.len() <= EDGES_MAX && (is_initial || windows.same(edge.from, edge.to)) {
+                edges.push(edge);
+            }
+        })?;
+        Ok((edges.len() <= EDGES_MAX).then_some(edges))
+    }
+
+    /// For causality: those of all versions in the windows.
+    fn version_edges(
+        &self,
+        versions: &dyn ByVersion,
+        order: &[u32],
+        stale: &Stale,
+        known: &[Forced],
+    ) -> Vec<Forced> {
+        let place = crate::rounds::places(self.observed, order);
+        let mut backward: Vec<Forced> = Vec::new();
+        let is_stale = |_: u32, op: u32| stale.has(op);
+        // Of those to one version, the one that spans most.
+        versions.edges(&is_stale, &mut |edge| match backward.last_mut() {
+            Some(last) if last.to == edge.to => {
+                if place[last.from as usize] < place[edge.from as usize] {
+                    *last = edge;
+                }
+            }
+            _ => backward.push(edge),
+        });
+        let windows = Windows::new(self.observed, order, &backward);
+        let mut edges = known.to_vec();
+        let is_in_window = |version: u32, _: u32| windows.has(version);
+        versions.edges(&is_in_window, &mut |edge| {
+            if windows.same(edge.from, edge.to) && edges.len() < EDGES_MAX {
+                edges.push(edge);
+            }
+        });
+        edges
     }
 
     /// The forced edges that cycles can consist of, by an order and its stale reads.
@@ -135,7 +254,7 @@ impl Diagnosis<'_> {
         &self,
         order: &[u32],
         stale: &Stale,
-        edges: &mut Edges,
+        edges: &mut Distinct,
     ) -> Result<(), Limit> {
         let is_stale = |op: u32| stale.has(op);
         let of_stale = Wanted {
@@ -161,17 +280,27 @@ impl Diagnosis<'_> {
     }
 
     /// The forced edges on cycles, with all reads that force them.
-    fn instances<'c>(
+    fn instances(
         &self,
-        components: &'c Components,
+        components: &Components,
+        of_reads: Option<Vec<Forced>>,
         found: Contradictions,
-    ) -> Result<Instances<'c>, Limit> {
-        let mut instances = Instances {
-            edges: Vec::new(),
-            initial: Vec::new(),
-            components,
+    ) -> Result<Instances, Limit> {
+        let mut instances = Instances::new(self.rule, self.observed.history.op_count());
+        let mut asked = Vec::new();
+        let mut add = |edge: Forced| {
+            if edge.to == TxnId::INITIAL.0 {
+                instances.add_initial(&edge);
+            } else if edge.reader == Forced::KNOWN || !components.same(edge.from, edge.to) {
+            } else if let Some(rows) = &self.rows {
+                instances.add(&edge, rows.precedes(edge.to, edge.from));
+            } else if asked.len() < INSTANCES_MAX {
+                asked.push(edge);
+            }
         };
-        if self.saturates() {
+        if let Some(edges) = of_reads {
+            edges.into_iter().for_each(&mut add);
+        } else if self.saturates() {
             let may_contradict = |op: u32| {
                 let is_initial = self.observed.links[op as usize] == Link::INITIAL;
                 !is_initial || self.stale.is_none_or(|stale| stale.has(op))
@@ -180,10 +309,19 @@ impl Diagnosis<'_> {
                 reads: &may_contradict,
                 on_cycles: Some(components),
             };
-            self.saturate(wanted, &mut |edge| instances.add(edge))?;
+            match self.versions {
+                Some(_) => self.saturate_directly(wanted, &mut add)?,
+                None => self.saturate(wanted, &mut add)?,
+            }
         } else {
+            found.forced.into_iter().for_each(&mut add);
             instances.initial = found.initial;
-            found.forced.iter().for_each(|&edge| instances.add(edge));
+        }
+        if let (Some(versions), Some(stale)) = (&self.versions, self.stale) {
+            versions.instances(components, (&self.base.of, stale), &mut instances);
+        }
+        for (edge, plain) in asked.iter().zip(self.happens_before(&asked)?) {
+            instances.add(edge, plain);
         }
         instances.tidy();
         Ok(instances)
@@ -199,6 +337,16 @@ impl Diagnosis<'_> {
             ..
         } = *self;
         saturate::edges_of_rule(observed, rule, base, budget, wanted, found)
+    }
+
+    /// Calls `found` for those that the reads of a transaction give without clocks.
+    fn saturate_directly(
+        &self,
+        wanted: Wanted<'_>,
+        found: &mut dyn FnMut(Forced),
+    ) -> Result<(), Limit> {
+        saturate::wanted_directly(self.observed, self.rule, wanted, found);
+        self.budget.check("forced edges")
     }
 
     /// For each edge `t2 → t1`: whether `t1` happens before `t2`.
@@ -245,74 +393,38 @@ impl Diagnosis<'_> {
     }
 }
 
-/// What an instance is called.
-fn kind_of(rule: Rule, edge: &Forced, plain: bool) -> AnomalyKind {
-    use AnomalyKind::*;
-    match (rule, edge.direct, plain) {
-        (Rule::ReadCommitted, _, true) => NonMonotonicRead,
-        (Rule::ReadCommitted, _, false) => NonMonotonicReadConflict,
-        (Rule::ReadAtomic | Rule::Causal, true, true) => FracturedRead,
-        (Rule::ReadAtomic | Rule::Causal, true, false) => FracturedReadConflict,
-        (_, _, true) => CausalityViolation,
-        (_, _, false) => ConflictingOrder,
-    }
-}
-
-/// Forced edges, each once.
-struct Edges {
+/// Forced edges, nearly each once: those that come again soon are left out.
+struct Distinct {
     kept: Vec<Forced>,
-    seen: FxHashSet<(u32, u32)>,
+    /// By a hash of the two transactions, the last edge.
+    last: Vec<(u32, u32)>,
 }
 
-impl Edges {
+impl Distinct {
+    const PLACES: usize = 1 << 15;
+
     /// Begins with version orders that are known.
-    fn of(known: &[Forced]) -> Edges {
-        Edges {
+    fn of(known: &[Forced]) -> Distinct {
+        Distinct {
             kept: known.to_vec(),
-            seen: FxHashSet::default(),
+            last: vec![(u32::MAX, u32::MAX); Distinct::PLACES],
         }
     }
 
     fn add(&mut self, edge: Forced) {
-        let is_new = edge.to != TxnId::INITIAL.0
-            && edge.reader != Forced::KNOWN
-            && self.kept.len() < EDGES_MAX
-            && self.seen.insert((edge.to, edge.from));
-        if is_new {
-            self.kept.push(edge);
+        let pair = (edge.to, edge.from);
+        let mixed =
+            (u64::from(pair.0) << 32 | u64::from(pair.1)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        let last = &mut self.last[(mixed >> 49) as usize];
+        let counts = edge.to != TxnId::INITIAL.0 && edge.reader != Forced::KNOWN;
+        if !counts || *last == pair || self.kept.len() >= EDGES_MAX {
+            return;
         }
-    }
-}
-
-/// The instances of a rule's violation.
-struct Instances<'a> {
-    edges: Vec<Forced>,
-    /// Reads of an initial version, each with a writer that was to be seen.
-    initial: Vec<(StaleRead, u32)>,
-    components: &'a Components,
-}
-
-impl Instances<'_> {
-    /// Keeps a forced edge if it contradicts something.
-    fn add(&mut self, edge: Forced) {
-        if edge.to == TxnId::INITIAL.0 {
-            let read = StaleRead::new(edge.read, edge.reader);
-            self.initial.push((read, edge.from));
-        } else if edge.reader != Forced::KNOWN
-            && self.components.same(edge.from, edge.to)
-            && self.edges.len() < INSTANCES_MAX
-        {
-            self.edges.push(edge);
+        *last = pair;
+        self.kept.push(edge);
+        if self.kept.len() == EDGES_MAX {
+            let kept = std::mem::take(&mut self.kept);
+            self.kept = ForcedEdges::new(kept).edges;
         }
-    }
-
-    fn tidy(&mut self) {
-        self.edges
-            .sort_unstable_by_key(|e| (e.to, e.from, e.read, e.reader, !e.direct));
-        self.edges
-            .dedup_by_key(|edge| (edge.to, edge.from, edge.read));
-        self.initial
-            .sort_unstable_by_key(|(read, t2)| (read.op, *t2));
-        self.initial.dedup_by_key(|(read, _)| read.op);
     }
 }

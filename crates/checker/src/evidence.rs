@@ -204,16 +204,37 @@ impl Evidence<'_> {
 
     fn happens_before(&self, t2: u32, t3: u32, limit: &mut u64) -> Vec<Edge> {
         let none = ForcedEdges::default();
-        let graph = Graph {
-            observed: self.observed,
-            forced: &none,
-            base: true,
-        };
+        let graph = self.base(&none);
         let path = graph
-            .shortest_path(t2, t3, None, true, limit)
+            .path_within(t2, t3, true, u32::MAX, limit)
             .or_else(|| graph.shortest_path(t2, t3, None, true, &mut { u64::MAX }))
             .expect("it happens before the reader");
         path.iter().map(|&step| self.step(&none, step)).collect()
+    }
+
+    /// How many steps lead from `edge.from` to the reader, if not more than `longest`; as `reason_path`.
+    pub fn reason_within(&self, edge: &Forced, longest: u32, limit: &mut u64) -> Option<u32> {
+        let length = match self.rule {
+            Rule::Causal if !edge.direct => {
+                let none = ForcedEdges::default();
+                let graph = self.base(&none);
+                let (from, to) = (edge.from, edge.reader);
+                graph.path_within(from, to, true, longest, limit)?.len()
+            }
+            _ => {
+                let key = self.observed.history.ops().keys[edge.read as usize];
+                self.reason_path(edge, key, limit).len()
+            }
+        };
+        (length as u32 <= longest).then_some(length as u32)
+    }
+
+    fn base<'g>(&'g self, none: &'g ForcedEdges) -> Graph<'g> {
+        Graph {
+            observed: self.observed,
+            forced: none,
+            base: true,
+        }
     }
 
     /// The first transaction of a range that read from `writer`, and the read.

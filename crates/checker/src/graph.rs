@@ -82,9 +82,9 @@ impl Graph<'_> {
                 read: op as u32,
             }));
         }
-        let start = self.forced.edges.partition_point(|edge| edge.to < txn);
-        let index = start + op - range.end;
-        let edge = self.forced.edges.get(index).filter(|edge| edge.to == txn)?;
+        let forced = self.forced.before(txn);
+        let index = forced.start + op - range.end;
+        let edge = self.forced.edges[..forced.end].get(index)?;
         Some(Some(Step::Forced {
             from: edge.from,
             to: txn,
@@ -157,6 +157,19 @@ impl Graph<'_> {
         plain: bool,
         limit: &mut u64,
     ) -> Option<Vec<Step>> {
+        self.search(from, to, components, plain, u32::MAX, limit)
+    }
+
+    /// The same, among paths of at most `longest` steps.
+    pub fn search(
+        &self,
+        from: u32,
+        to: u32,
+        components: Option<&Components>,
+        plain: bool,
+        longest: u32,
+        limit: &mut u64,
+    ) -> Option<Vec<Step>> {
         let mut reached: FxHashMap<State, Reached> = FxHashMap::default();
         let mut queue = VecDeque::new();
         let start = State {
@@ -183,10 +196,8 @@ impl Graph<'_> {
                 };
                 let free = state.by_so && next.by_so;
                 let distance = distance + u32::from(!free);
-                if reached
-                    .get(&next)
-                    .is_some_and(|known| known.distance <= distance)
-                {
+                let known = reached.get(&next);
+                if distance > longest || known.is_some_and(|known| known.distance <= distance) {
                     continue;
                 }
                 reached.insert(

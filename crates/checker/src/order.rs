@@ -13,6 +13,7 @@
 
 use crate::observe::{Link, Observed};
 use history::{LargeEntry, LargeTable, TxnId};
+use std::ops::Range;
 
 /// An edge that some read forces: `from` before `to`. Sorted by `to` for the scheduler.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -36,14 +37,61 @@ impl Forced {
 #[derive(Default)]
 pub struct ForcedEdges {
     pub edges: Vec<Forced>,
+    /// By transaction, where the edges to it begin; none behind the last that has any.
+    starts: Vec<u32>,
 }
 
 impl ForcedEdges {
-    /// Sorts by end and start and keeps one edge for each pair and directness.
-    pub fn new(mut edges: Vec<Forced>) -> ForcedEdges {
-        edges.sort_unstable_by_key(|e| (e.to, e.from, !e.direct, e.read, e.reader));
-        edges.dedup_by_key(|edge| (edge.to, edge.from, edge.direct));
-        ForcedEdges { edges }
+    /// Sorts by end and start and keeps one edge for each pair and directness. The ends are few and near each other, so
+    /// they are counted first, and what is sorted are the edges to one of them.
+    pub fn new(edges: Vec<Forced>) -> ForcedEdges {
+        let Some(last) = edges.iter().map(|edge| edge.to).max() else {
+            return ForcedEdges::default();
+        };
+        let mut next = vec![0u32; last as usize + 2];
+        for edge in &edges {
+            next[edge.to as usize + 1] += 1;
+        }
+        for txn in 0..next.len() - 1 {
+            next[txn + 1] += next[txn];
+        }
+        let mut sorted = edges.clone();
+        for edge in edges {
+            let place = &mut next[edge.to as usize];
+            sorted[*place as usize] = edge;
+            *place += 1;
+        }
+        // Each number is now where the edges to its transaction end, which is where those to the next one begin.
+        let (mut start, mut count) = (0, 0);
+        let mut starts = vec![0u32; last as usize + 2];
+        for txn in 0..=last as usize {
+            let end = next[txn] as usize;
+            sorted[start..end].sort_unstable_by_key(|e| (e.from, !e.direct, e.read, e.reader));
+            for at in start..end {
+                let edge = sorted[at];
+                let is_known = count > starts[txn] as usize
+                    && (sorted[count - 1].from, sorted[count - 1].direct)
+                        == (edge.from, edge.direct);
+                sorted[count] = edge;
+                count += usize::from(!is_known);
+            }
+            start = end;
+            starts[txn + 1] = count as u32;
+        }
+        sorted.truncate(count);
+        ForcedEdges {
+            edges: sorted,
+            starts,
+        }
+    }
+
+    /// The places of the edges to a transaction.
+    #[inline]
+    pub fn before(&self, txn: u32) -> Range<usize> {
+        match self.starts.get(txn as usize..txn as usize + 2) {
+            Some(range) => range[0] as usize..range[1] as usize,
+            None => 0..0,
+        }
     }
 }
 

@@ -88,6 +88,17 @@ pub fn edges_of_rule(
     Ok(())
 }
 
+/// Calls `found` for the wanted edges from transactions that the reader read from.
+pub fn wanted_directly(
+    observed: &Observed<'_>,
+    rule: Rule,
+    wanted: Wanted<'_>,
+    found: &mut Found<'_>,
+) {
+    let asked = |op: u32| wanted.asks(op, observed.links[op as usize]);
+    direct_edges(observed, rule, &asked, found);
+}
+
 /// Calls `found` for every forced edge of a rule that the reads asked about give directly.
 fn direct_edges(
     observed: &Observed<'_>,

@@ -6,11 +6,17 @@ use crate::graph::{Components, Graph, Step};
 use crate::observe::Observed;
 use crate::order::{Forced, ForcedEdges, StaleRead};
 use crate::rule::Rule;
+use crate::versions::ByVersion;
 use history::{Anomaly, AnomalyKind, Edge, Reason, TxnId};
 
-/// Instances tried for the smallest cycle, and the steps that all tries of a kind may take.
+/// Instances tried for the smallest cycle; those of them for which more than two steps are looked at; and the steps that
+/// all searches of a kind may take.
 const TRIES_MAX: usize = 512;
-const STEPS_MAX: u64 = 8_000_000;
+const FEW_TRIES: usize = 32;
+const STEPS_MAX: u64 = 500_000;
+
+/// No path or reason with more steps is searched for; if there is no shorter one, any will do.
+const LENGTHS_MAX: u32 = 8;
 
 /// Builds evidence for a rule from its graph.
 pub struct Witnesses<'a> {
@@ -22,6 +28,8 @@ pub struct Witnesses<'a> {
     pub components: &'a Components,
     /// The components of so ∪ wr alone.
     pub base: &'a Components,
+    /// Tells the readers behind the forced edges of the graph, where these do not.
+    pub versions: Option<&'a dyn ByVersion>,
 }
 
 impl Witnesses<'_> {
@@ -68,73 +76,82 @@ impl Witnesses<'_> {
     }
 
     /// A read of an initial version although a write was to be seen: the one with the shortest
-    /// way from the write to the reader.
+    /// way from the write to the reader, of those tried.
     pub fn initial(&self, reads: &[(StaleRead, u32)]) -> Anomaly {
-        let mut best: Option<Edge> = None;
+        let forced = |&(read, t2): &(StaleRead, u32)| Forced {
+            to: TxnId::INITIAL.0,
+            from: t2,
+            read: read.op,
+            reader: read.reader,
+            direct: false,
+        };
+        let tried: Vec<Forced> = reads.iter().take(TRIES_MAX).map(forced).collect();
         let mut limit = STEPS_MAX;
-        for &(read, t2) in reads.iter().take(TRIES_MAX) {
-            let forced = Forced {
-                to: TxnId::INITIAL.0,
-                from: t2,
-                read: read.op,
-                reader: read.reader,
-                direct: false,
-            };
-            let edge = self.evidence().forced(&forced, &mut limit);
-            let length = |edge: &Edge| reason_length(edge);
-            if best
-                .as_ref()
-                .is_none_or(|known| length(&edge) < length(known))
-            {
-                best = Some(edge);
-            }
-            if limit == 0 {
-                break;
-            }
-        }
-        let edges = best.into_iter().collect();
+        let mut reasons = |longest: u32| {
+            let count = if longest > 2 { FEW_TRIES } else { tried.len() };
+            let mut tried = tried[..count.min(tried.len())].iter();
+            tried.find(|edge| {
+                let reason = self.evidence().reason_within(edge, longest, &mut limit);
+                reason.is_some()
+            })
+        };
+        let shortest = (1..=LENGTHS_MAX).find_map(&mut reasons);
+        let shown = shortest.unwrap_or(&tried[0]);
+        let edges = vec![self.evidence().forced(shown, &mut { u64::MAX })];
         self.anomaly(AnomalyKind::InitialRead, reads.len() as u64, edges)
     }
 
-    /// Forced edges on cycles: the one with the smallest cycle.
-    pub fn forced(&self, kind: AnomalyKind, edges: &[Forced]) -> Anomaly {
+    /// Forced edges on cycles: the one with the smallest cycle, of those tried. `count` are the reads that force them.
+    pub fn forced(&self, kind: AnomalyKind, edges: &[Forced], count: u64) -> Anomaly {
         use AnomalyKind::*;
         let plain = matches!(kind, NonMonotonicRead | FracturedRead | CausalityViolation);
-        let mut limit = STEPS_MAX;
-        let mut best: Option<(usize, &Forced, Vec<Step>)> = None;
-        let stride = edges.len().div_ceil(TRIES_MAX).max(1);
-        for edge in edges.iter().step_by(stride) {
-            let within = Some(self.components);
-            let Some(path) = self
-                .graph
-                .shortest_path(edge.to, edge.from, within, plain, &mut limit)
-            else {
-                if limit == 0 { break } else { continue }
-            };
-            let reason = self.evidence().forced(edge, &mut limit);
-            let size = path.len() + reason_length(&reason);
-            if best.as_ref().is_none_or(|(known, ..)| size < *known) {
-                best = Some((size, edge, path));
-            }
-        }
-        let (edge, path) = match best {
-            Some((_, edge, path)) => (edge, path),
+        let (edge, path) = self.smallest(edges, plain).unwrap_or_else(|| {
             // Too large for the budget of the search: take the first without one.
-            None => {
-                let edge = &edges[0];
-                let within = Some(self.components);
-                let path = self
-                    .graph
-                    .shortest_path(edge.to, edge.from, within, plain, &mut { u64::MAX });
-                (edge, path.expect("an instance lies on a cycle"))
-            }
-        };
+            let (edge, within) = (&edges[0], Some(self.components));
+            let path = self
+                .graph
+                .shortest_path(edge.to, edge.from, within, plain, &mut { u64::MAX });
+            (edge, path.expect("an instance lies on a cycle"))
+        });
         let mut cycle = vec![self.evidence().forced(edge, &mut { u64::MAX })];
         cycle.extend(path.into_iter().map(|step| self.edge(step)));
-        let mut reads: Vec<u32> = edges.iter().map(|edge| edge.read).collect();
-        reads.sort_unstable();
-        reads.dedup();
-        self.anomaly(kind, reads.len() as u64, cycle)
+        self.anomaly(kind, count, cycle)
+    }
+
+    /// Of some forced edges, one for which the path back and the reason together are short: the shortest paths come
+    /// first, and longer ones as long as a shorter reason could make up for them.
+    fn smallest<'e>(&self, edges: &'e [Forced], plain: bool) -> Option<(&'e Forced, Vec<Step>)> {
+        let mut best: Option<(u32, &Forced, Vec<Step>)> = None;
+        let mut limit = STEPS_MAX;
+        for longest in 1..=LENGTHS_MAX {
+            if best.as_ref().is_some_and(|&(size, ..)| size <= longest + 1) {
+                break;
+            }
+            let tries = if longest > 2 { FEW_TRIES } else { TRIES_MAX };
+            let stride = edges.len().div_ceil(tries).max(1);
+            let mut found = 0;
+            for edge in edges.iter().step_by(stride) {
+                let (from, to) = (edge.to, edge.from);
+                let path = self
+                    .graph
+                    .path_within(from, to, plain, longest, &mut limit)
+                    .filter(|path| path.len() as u32 == longest);
+                let Some(path) = path else { continue };
+                let shorter = best.as_ref().map_or(LENGTHS_MAX, |&(size, ..)| {
+                    size.saturating_sub(longest + 1).min(LENGTHS_MAX)
+                });
+                let reason = self.evidence().reason_within(edge, shorter, &mut limit);
+                let size = longest + reason.unwrap_or(LENGTHS_MAX + 1);
+                if best.as_ref().is_none_or(|&(known, ..)| size < known) {
+                    best = Some((size, edge, path));
+                }
+                found += 1;
+                if size <= longest + 1 || found == FEW_TRIES {
+                    break;
+                }
+            }
+        }
+        best.map(|(_, edge, path)| (edge, path))
     }
 
     fn evidence(&self) -> Evidence<'_> {
@@ -145,6 +162,16 @@ impl Witnesses<'_> {
     }
 
     fn edge(&self, step: Step) -> Edge {
+        if let (Step::Forced { index, .. }, Some(versions)) = (step, self.versions) {
+            let edge = &self.graph.forced.edges[index as usize];
+            let is_known = edge.reader == Forced::KNOWN;
+            let edge = if is_known {
+                *edge
+            } else {
+                versions.with_reader(edge)
+            };
+            return self.evidence().forced(&edge, &mut { u64::MAX });
+        }
         self.evidence().step(self.graph.forced, step)
     }
 
@@ -204,12 +231,12 @@ fn smallest_cycle(graph: &Graph<'_>, components: &Components, plain: bool) -> Ve
     let mut best: Option<Vec<Step>> = None;
     let mut limit = STEPS_MAX;
     for &txn in starts.iter().take(TRIES_MAX) {
-        let cycle = graph.shortest_path(txn, txn, Some(components), plain, &mut limit);
-        if let Some(cycle) = cycle
-            && best.as_ref().is_none_or(|known| cycle.len() < known.len())
-        {
-            best = Some(cycle);
-        }
+        let longest = best
+            .as_ref()
+            .map_or(u32::MAX, |known| known.len() as u32 - 1);
+        let within = Some(components);
+        let cycle = graph.search(txn, txn, within, plain, longest, &mut limit);
+        best = cycle.or(best);
     }
     best.or_else(|| {
         graph.shortest_path(starts[0], starts[0], Some(components), plain, &mut {
@@ -217,11 +244,4 @@ fn smallest_cycle(graph: &Graph<'_>, components: &Components, plain: bool) -> Ve
         })
     })
     .expect("a component of several transactions has a cycle")
-}
-
-fn reason_length(edge: &Edge) -> usize {
-    match &edge.because {
-        Some(Reason::Read { path, .. }) => path.len(),
-        _ => 0,
-    }
 }
