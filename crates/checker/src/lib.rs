@@ -40,6 +40,7 @@ mod saturate;
 mod shared_keys;
 mod shrink;
 mod sight;
+mod single_reads;
 mod stage;
 mod stale;
 mod stamped;
