@@ -16,10 +16,11 @@
 
 use crate::Budget;
 use crate::budget::Limit;
-use crate::engine::{self, Engine};
+use crate::engine::Engine;
 use crate::explain;
 use crate::observe::{AmbiguousRead, KnownOrder, Link, Observed, Taken};
 use crate::rule::Rule;
+use crate::single_reads;
 use history::{Anomaly, CommitOrder, Edge, Level, OpId, Reason, TxnId, Verdict};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::borrow::Cow;
@@ -304,6 +305,6 @@ impl<'h> Observed<'h> {
         let is_there = |(txn, is_taken)| is_taken == (place[txn] != usize::MAX);
         chosen.taken.iter().enumerate().all(is_there)
             && chosen.known.iter().all(in_order)
-            && engine::read_anomalies(&chosen, Rule::Causal).is_empty()
+            && single_reads::read_anomalies(&chosen, Rule::Causal).is_empty()
     }
 }

@@ -9,19 +9,19 @@ use crate::graph::Graph;
 use crate::hinted;
 use crate::lost_update;
 use crate::nearby::{self, Asked};
-use crate::observe::{Observed, ReadAnomaly, observe};
+use crate::observe::{Observed, observe};
 use crate::order::{ForcedEdges, Schedule};
 use crate::rounds::{self, Decision};
 use crate::rule::Rule;
 use crate::shrink;
+use crate::single_reads::{read_anomalies, read_anomalies_if};
 use crate::stage::{self, Stage};
 use crate::strong::shape::Shape;
-use crate::strong::{self, Effort, FirstGuess, Strategy};
+use crate::strong::{self, Effort, FirstGuess, Strategy, early};
 use crate::witness;
 use history::{
     Anomaly, AnomalyKind, CommitOrder, History, Initial, KeyOrder, Level, OpKind, TxnId, Verdict,
 };
-use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Instant;
 
@@ -138,13 +138,13 @@ impl<'a> Engine<'a> {
         let mut anomalies = match self.outcome(rule)? {
             Outcome::Violated(anomalies) => anomalies,
             Outcome::Holds(order) => {
-                if !forbids_lost_updates(level) || self.lost_update().is_none() {
+                if !lost_update::is_forbidden(level) || self.lost_update().is_none() {
                     return Ok(Verdict::Holds(commit_order(&order)));
                 }
                 Vec::new()
             }
         };
-        if forbids_lost_updates(level) {
+        if lost_update::is_forbidden(level) {
             anomalies.extend(self.lost_update());
         }
         Ok(Verdict::Violated(anomalies))
@@ -159,7 +159,7 @@ impl<'a> Engine<'a> {
         if !read_anomalies(observed, rule).is_empty() {
             return Ok(None);
         }
-        if forbids_lost_updates(level) && lost_update::find(observed).is_some() {
+        if lost_update::is_forbidden(level) && lost_update::find(observed).is_some() {
             return Ok(None);
         }
         let first = hinted::first(observed);
@@ -215,6 +215,12 @@ impl<'a> Engine<'a> {
             }
             guessed = Some(first);
         }
+        let early = self.decided_early(level, guessed.as_ref())?;
+        if let Some(early) = &early
+            && let Some(verdict) = self.early_verdict(level, early)?
+        {
+            return Ok(verdict);
+        }
         let started = Instant::now();
         let by_weak = self.violated_by_weak(level);
         self.end_weak_stage(started);
@@ -230,11 +236,21 @@ impl<'a> Engine<'a> {
             return Ok(Verdict::Holds(order));
         }
         let mut effort = Effort::default();
-        let (strategy, budget) = (self.strategy, self.budget);
-        let observed = self.observed;
-        let decision = strong::decide(observed, level, guessed, strategy, budget, &mut effort);
+        let (observed, strategy, budget) = (self.observed, self.strategy, self.budget);
+        let decision = match early {
+            Some((decision, spent)) => {
+                effort = spent;
+                Ok(decision)
+            }
+            None => strong::decide(observed, level, guessed, strategy, budget, &mut effort),
+        };
         self.stages.extend(stage::of_effort(&effort));
-        Ok(match decision? {
+        Ok(self.strong_answer(level, decision?))
+    }
+
+    /// A decision on a strong level as a verdict, with evidence as small as it can be made.
+    fn strong_answer(&mut self, level: Level, decision: strong::Decision) -> Verdict {
+        match decision {
             strong::Decision::Holds(order) => Verdict::Holds(order),
             strong::Decision::Violated(_) if self.observed.lacks_writers => Verdict::Unknown(
                 "values were written so often that not every possible writer could be tried"
@@ -248,7 +264,43 @@ impl<'a> Engine<'a> {
                 self.stages.push(stage::of_evidence(&anomaly, seconds));
                 Verdict::Violated(vec![anomaly])
             }
-        })
+        }
+    }
+
+    /// A strong level decided before the weaker ones, where that may cost less. Two transactions that overwrote the same
+    /// version are looked for first.
+    fn decided_early(
+        &mut self,
+        level: Level,
+        first: Option<&FirstGuess>,
+    ) -> Result<Option<(strong::Decision, Effort)>, Limit> {
+        let observed = self.observed;
+        let is_worth_it = |first: &&FirstGuess| early::is_worth_it(observed, level, first);
+        let Some(first) = first.filter(is_worth_it).filter(|_| !self.is_part) else {
+            return Ok(None);
+        };
+        if level.implies(Level::NonMonotonicSnapshotIsolation) && self.lost_update().is_some() {
+            return Ok(None);
+        }
+        early::decide_early(observed, level, first, self.strategy, self.budget)
+    }
+
+    /// The answer that an early decision is, if it says as much as any: a cycle may violate a weaker level, too.
+    fn early_verdict(
+        &mut self,
+        level: Level,
+        (decision, effort): &(strong::Decision, Effort),
+    ) -> Result<Option<Verdict>, Limit> {
+        let verdict = match decision {
+            strong::Decision::Holds(order) => Some(Verdict::Holds(order.clone())),
+            strong::Decision::Violated(anomaly) => self
+                .violated_among(level, anomaly.transactions.clone())?
+                .map(Verdict::Violated),
+        };
+        if verdict.is_some() {
+            self.stages.extend(stage::of_effort(effort));
+        }
+        Ok(verdict)
     }
 
     /// The anomalies of a part round what is wrong with the first guess, if that is little and violates the level.
@@ -269,12 +321,21 @@ impl<'a> Engine<'a> {
     /// The anomalies of two transactions that read the same version and both overwrote it, and what they read, if
     /// there are such: they are found in one pass, before any order.
     fn violated_by_lost_update(&mut self, level: Level) -> Result<Option<Vec<Anomaly>>, Limit> {
+        let is_asked = level.implies(Level::NonMonotonicSnapshotIsolation);
+        match self.lost_update().filter(|_| is_asked) {
+            Some(lost) => self.violated_among(level, lost.transactions),
+            None => Ok(None),
+        }
+    }
+
+    /// The anomalies of these transactions and what they read, if that violates the level.
+    fn violated_among(
+        &mut self,
+        level: Level,
+        txns: Vec<TxnId>,
+    ) -> Result<Option<Vec<Anomaly>>, Limit> {
         let started = Instant::now();
-        let is_asked = level.implies(Level::NonMonotonicSnapshotIsolation) && !self.is_part;
-        let Some((initial, keys)) = self.minimizing.filter(|_| is_asked) else {
-            return Ok(None);
-        };
-        let Some(lost) = self.lost_update() else {
+        let Some((initial, keys)) = self.minimizing.filter(|_| !self.is_part) else {
             return Ok(None);
         };
         let asked = Asked {
@@ -284,7 +345,7 @@ impl<'a> Engine<'a> {
             initial,
             keys,
         };
-        let txns = lost.transactions.into_iter().collect();
+        let txns = txns.into_iter().collect();
         let found = nearby::violated_among(self.observed, asked, &txns, self.budget)?;
         Ok(found.map(|found| {
             self.stages.push(found.stage(started));
@@ -521,10 +582,6 @@ impl<'a> Engine<'a> {
     }
 }
 
-fn forbids_lost_updates(level: Level) -> bool {
-    matches!(level, Level::CursorStability | Level::UpdateAtomic)
-}
-
 /// What proves a level, made from what proves a stronger one.
 pub fn order_for(level: Level, stronger: &CommitOrder) -> CommitOrder {
     let mut order = stronger.clone();
@@ -540,38 +597,4 @@ fn commit_order(order: &[u32]) -> CommitOrder {
         reads: Vec::new(),
         snapshots: Vec::new(),
     }
-}
-
-/// The anomalies of single reads that break a rule, one for each kind, counted.
-pub fn read_anomalies(observed: &Observed<'_>, rule: Rule) -> Vec<Anomaly> {
-    read_anomalies_if(observed, |anomaly| {
-        anomaly.kind != AnomalyKind::NonRepeatableRead || !rule.allows_non_repeatable_reads()
-    })
-}
-
-fn read_anomalies_if(
-    observed: &Observed<'_>,
-    breaks: impl Fn(&ReadAnomaly) -> bool,
-) -> Vec<Anomaly> {
-    let mut by_kind: BTreeMap<AnomalyKind, (u64, &ReadAnomaly)> = BTreeMap::new();
-    let counts = |anomaly: &&ReadAnomaly| observed.taken[anomaly.txn.index()] && breaks(anomaly);
-    for anomaly in observed.read_anomalies.iter().filter(counts) {
-        by_kind.entry(anomaly.kind).or_insert((0, anomaly)).0 += 1;
-    }
-    let shown = |(kind, (count, anomaly)): (AnomalyKind, (u64, &ReadAnomaly))| {
-        let mut transactions: Vec<TxnId> =
-            anomaly.ops.iter().map(|&op| observed.txn_of(op)).collect();
-        transactions.dedup();
-        Anomaly {
-            kind,
-            count,
-            transactions,
-            ops: anomaly.ops.clone(),
-            edges: Vec::new(),
-            otherwise: Vec::new(),
-            assuming: Vec::new(),
-            explanation: String::new(),
-        }
-    };
-    by_kind.into_iter().map(shown).collect()
 }

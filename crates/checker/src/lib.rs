@@ -42,6 +42,7 @@ mod shared_keys;
 mod short_paths;
 mod shrink;
 mod sight;
+mod single_reads;
 mod stage;
 mod stale;
 mod stamped;

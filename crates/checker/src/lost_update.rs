@@ -6,7 +6,7 @@
 
 use crate::observe::{Link, Observed};
 use crate::stamped::StampedMap;
-use history::{Anomaly, AnomalyKind, Edge, EdgeKind, KeyId, OpId, TxnId};
+use history::{Anomaly, AnomalyKind, Edge, EdgeKind, KeyId, Level, OpId, TxnId};
 
 /// A transaction that read a version and overwrote it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -16,6 +16,11 @@ struct Update {
     txn: u32,
     read: u32,
     write: u32,
+}
+
+/// Whether a weak level forbids them besides what its rule does.
+pub fn is_forbidden(level: Level) -> bool {
+    matches!(level, Level::CursorStability | Level::UpdateAtomic)
 }
 
 fn updates(observed: &Observed<'_>) -> Vec<Update> {

@@ -33,7 +33,8 @@ pub struct Kept {
     order: Vec<u32>,
     place: Vec<u32>,
     times: Vec<f64>,
-    gaps: Vec<f64>,
+    /// Between what times an event may move.
+    room: Vec<(f64, f64)>,
     /// By event, in which search it was seen, from where, and whose edge led there.
     seen: Vec<u32>,
     parent: Vec<(u32, Owner)>,
@@ -51,7 +52,7 @@ impl Kept {
             after: vec![Vec::new(); count],
             place: vec![0; count],
             times: vec![0.5; count],
-            gaps: vec![1.0; count],
+            room: vec![(0.0, 1.0); count],
             seen: vec![0; count],
             parent: vec![(0, NOBODY); count],
             search: 0,
@@ -82,9 +83,10 @@ impl Kept {
 
     #[inline]
     pub fn time(&self, event: u32) -> Time {
+        let (low, high) = self.room[event as usize];
         Time {
             at: self.times[event as usize],
-            gap: self.gaps[event as usize],
+            gap: high - low,
         }
     }
 
@@ -258,28 +260,38 @@ impl Kept {
         }
     }
 
+    /// Puts an event in the middle of what is before and behind it; `asks` says which of these may have moved.
+    #[inline]
+    fn settle(&mut self, event: usize, [before, after]: [bool; 2]) {
+        // No time is not a number, which `f64::max` would look for.
+        if before {
+            let times = self.before[event].iter();
+            let times = times.map(|&(other, _)| self.times[other as usize]);
+            self.room[event].0 = times.fold(0.0, |low, time| if time > low { time } else { low });
+        }
+        if after {
+            let times = self.after[event].iter();
+            let times = times.map(|&(other, _)| self.times[other as usize]);
+            self.room[event].1 =
+                times.fold(1.0, |high, time| if time < high { time } else { high });
+        }
+        let (low, high) = self.room[event];
+        self.times[event] = (low + high) / 2.0;
+    }
+
     /// The same for the events at these places, while the others stay.
     pub fn spread_between(&mut self, places: Range<usize>, sweeps: usize) {
         self.begin_times(&places);
         for sweep in 0..sweeps {
+            // What is behind an event has not moved since the sweep backward asked for it, nor has what is before it
+            // since the one forward.
+            let asks = [sweep % 2 == 0, sweep % 2 == 1 || sweep == 0];
             for step in 0..places.len() {
                 let at = match sweep % 2 {
                     0 => places.start + step,
                     _ => places.end - 1 - step,
                 };
-                let event = self.order[at] as usize;
-                // No time is not a number, which `f64::max` would look for.
-                let (mut low, mut high) = (0.0f64, 1.0f64);
-                for &(other, _) in &self.before[event] {
-                    let time = self.times[other as usize];
-                    low = if time > low { time } else { low };
-                }
-                for &(other, _) in &self.after[event] {
-                    let time = self.times[other as usize];
-                    high = if time < high { time } else { high };
-                }
-                self.times[event] = (low + high) / 2.0;
-                self.gaps[event] = high - low;
+                self.settle(self.order[at] as usize, asks);
             }
         }
         // Times never decrease along an edge, and where they are the same the order so far decides.

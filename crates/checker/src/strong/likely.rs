@@ -8,7 +8,7 @@
 //! again what is round the pairs that are left (`again`). If no attempt succeeds, nothing is known, and the best order is what other ways begin with.
 //!
 //! Where there are too many pairs, only versions near each other in the order given are thought of, each transaction takes place at
-//! once, and this is put right; and if that fails, the pairs that are wrong in the order found are decided, too, until none is.
+//! once, and this is done again from the order found while much is wrong with it, and then put right; and if that fails, the pairs that are wrong in the order found are decided, too, until none is.
 //!
 //! Cost: that of `likeliest` for each attempt, that of `moves` once, two walks, and pruning once.
 
@@ -61,6 +61,9 @@ const COARSE: Manner = Manner {
     sweeps: 2,
     is_careful: false,
 };
+/// The manners in which near versions are decided, one after another while more conflicts than one for so many events are left.
+const NEARER: [Manner; 3] = [COARSE, QUICK, QUICK];
+const NEARLY: usize = 64;
 const CAREFUL: Manner = Manner {
     share: 0.1,
     sweeps: 4,
@@ -122,15 +125,24 @@ fn by_instants(
     if known.timeline.is_some() {
         return Ok(None);
     }
-    let manner = if near.is_some() { COARSE } else { QUICK };
-    let pairs = (near.map(|_| NEAR_AT_ONCE), PAIRS_FOR_EACH);
-    let order = instants::order(known, versions, events, pairs, manner, budget)?;
-    let Some((mut order, decided)) = order else {
-        return Ok(None);
-    };
-    effort.likely = decided;
-    let walk = conflicts::walk(observed, shape, &order, &Settled { observed });
-    let wrong = walk.conflicts.len();
+    let (mut order, mut wrong) = (events.clone(), usize::MAX);
+    let manners: &[Manner] = if near.is_some() { &NEARER } else { &[QUICK] };
+    for &manner in manners {
+        // Which versions are near each other, the better order knows better.
+        let pairs = (near.map(|_| NEAR_AT_ONCE), PAIRS_FOR_EACH);
+        let found = instants::order(known, versions, &order, pairs, manner, budget)?;
+        let Some((found, decided)) = found else {
+            return Ok(None);
+        };
+        effort.likely = decided;
+        order = found;
+        let walk = conflicts::walk(observed, shape, &order, &Settled { observed });
+        wrong = walk.conflicts.len();
+        let nearly = if shape.split { CLOSE } else { NEARLY };
+        if wrong <= order.len() / nearly {
+            break;
+        }
+    }
     if wrong == 0 {
         return Ok(prove(observed, shape, &order).map(Decision::Holds));
     }
@@ -173,10 +185,10 @@ fn attempt_each(
     let mut fewest = effort.conflicts;
     let mut place: Vec<u32> = (0..given.len() as u32).collect();
     for (at, manner) in ATTEMPTS.into_iter().enumerate() {
-        let Some(kept) = pairs.begin(&place) else {
-            // What is certain contradicts itself; pruning any order comes upon that.
-            return pruned(known, given, strategy, budget, effort);
-        };
+        // What is certain may contradict itself; pruning any order comes upon that, and sooner if little is wrong with it.
+        let certain = pairs.begin(&place);
+        let is_contradictory = certain.is_none();
+        let kept = certain.unwrap_or_else(|| pairs.begin_anyhow());
         let mut likeliest = Likeliest::new(&mut pairs, kept, manner, budget)?;
         let repairs_max = if near.is_some() { FAR_REPAIRS_MAX } else { 1 };
         for repairs in 0..=repairs_max {
@@ -185,6 +197,9 @@ fn attempt_each(
             }
             let event = |&number: &u32| given[number as usize];
             let order: Vec<u32> = likeliest.order().iter().map(event).collect();
+            if is_contradictory {
+                return pruned(known, order, strategy, budget, effort);
+            }
             let walk = conflicts::walk(observed, shape, &order, &Settled { observed });
             if walk.conflicts.is_empty() {
                 return Ok(prove(observed, shape, &order).map(Decision::Holds));

@@ -39,6 +39,7 @@ pub mod classify;
 mod confident;
 pub mod conflicts;
 mod dense;
+pub mod early;
 mod estimate;
 mod evidence;
 mod greedy;
@@ -134,6 +135,7 @@ pub struct Effort {
 }
 
 /// The first guess at an order.
+#[derive(Clone)]
 pub struct FirstGuess {
     /// The order it proves the level by, if nothing is wrong with it.
     pub order: Option<CommitOrder>,
