@@ -1,7 +1,7 @@
 //! What a check says of a level, to the program that asked.
 
 use crate::story::{self, Telling};
-use checker::{Budget, Options};
+use checker::{Budget, Options, Strategy};
 use history::{Anomaly, History, Level, Verdict};
 use std::fmt;
 use std::time::{Duration, Instant};
@@ -129,6 +129,10 @@ pub(crate) fn still_held(
         initial: options.initial.clone(),
         keys: options.keys,
         budget,
+        strategy: Strategy {
+            explain: false,
+            ..options.strategy
+        },
         ..Options::default()
     };
     let mut answers = ask(history, &quick, &options);

@@ -14,7 +14,7 @@ use crate::progress::Progress;
 use crate::report::{Report, page};
 use crate::story::Lines;
 use crate::watchdog::{Dismissal, Watchdog};
-use checker::{Budget, Checked, Options};
+use checker::{Budget, Checked, Options, Strategy};
 use history::format::{Format, Loaded};
 use history::{Anomaly, History, Initial, KeyOrder, Level, LevelResult, TxnId, Verdict};
 use report::{Details, Recording, Surroundings};
@@ -92,6 +92,15 @@ fn check_watched(collected: &Collected<'_>, place: usize, so_far: Exit) -> Resul
     })
 }
 
+/// Whether anybody is told more than the exit code.
+fn asks_why(args: &CheckArgs) -> bool {
+    let files = [&args.certificate, &args.report, &args.shrink];
+    let tables = [&args.junit, &args.sarif];
+    let is_written = files.into_iter().chain(tables).any(Option::is_some);
+    let is_printed = args.json || args.edn || !output::is_quiet();
+    is_written || is_printed
+}
+
 fn levels_asked(args: &CheckArgs, history: Option<&History>) -> Vec<Level> {
     if args.levels.is_empty() {
         levels_worth_asking(history)
@@ -145,6 +154,10 @@ fn check_file(
         },
         answered: &remember,
         patience: limits.patience(),
+        strategy: Strategy {
+            explain: asks_why(args),
+            ..Strategy::default()
+        },
         ..Options::default()
     };
     let keys = assumed_of_keys(args.keys, &loaded.history, &options);

@@ -551,11 +551,11 @@ impl<'a> Engine<'a> {
         let mut anomalies = read_anomalies(observed, rule);
         let outcome = match rounds::decide(observed, rule, first, self.budget)? {
             Decision::Holds(order) if anomalies.is_empty() => Outcome::Holds(order),
-            Decision::Holds(_) => Outcome::Violated(anomalies),
-            Decision::Violated(found) => {
+            Decision::Violated(found) if self.strategy.explain => {
                 anomalies.extend(diagnose::diagnose(observed, rule, found, self.budget)?);
                 Outcome::Violated(anomalies)
             }
+            _ => Outcome::Violated(anomalies),
         };
         let outcome = match outcome {
             Outcome::Violated(mut anomalies) => {

@@ -239,8 +239,8 @@ fn looked_at(
     }
 }
 
-/// Which shortcuts to take on the way to a verdict on a strong level. The verdict does not depend on
-/// them; tests hold them against each other.
+/// Which shortcuts to take on the way to a verdict. The verdict does not depend on them; tests hold them against each
+/// other. All but the last are about strong levels.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Strategy {
     /// Look for cycles before anything else, where lists show the order of versions.
@@ -253,6 +253,8 @@ pub struct Strategy {
     pub repair: bool,
     /// The solver that is asked about what is left.
     pub solver: SatSolver,
+    /// Name and count what violates a weak level. Without that it is found out sooner which levels hold.
+    pub explain: bool,
 }
 
 impl Default for Strategy {
@@ -263,6 +265,7 @@ impl Default for Strategy {
             prune: true,
             repair: true,
             solver: SatSolver::default(),
+            explain: true,
         }
     }
 }
