@@ -92,13 +92,15 @@ fn check_watched(collected: &Collected<'_>, place: usize, so_far: Exit) -> Resul
     })
 }
 
-/// Whether anybody is told more than the exit code.
-fn asks_why(args: &CheckArgs) -> bool {
+/// Nothing is explained if nobody is told more than the exit code.
+fn strategy(args: &CheckArgs) -> Strategy {
     let files = [&args.certificate, &args.report, &args.shrink];
     let tables = [&args.junit, &args.sarif];
     let is_written = files.into_iter().chain(tables).any(Option::is_some);
-    let is_printed = args.json || args.edn || !output::is_quiet();
-    is_written || is_printed
+    Strategy {
+        explain: is_written || args.json || args.edn || !output::is_quiet(),
+        ..Strategy::default()
+    }
 }
 
 fn levels_asked(args: &CheckArgs, history: Option<&History>) -> Vec<Level> {
@@ -154,11 +156,7 @@ fn check_file(
         },
         answered: &remember,
         patience: limits.patience(),
-        strategy: Strategy {
-            explain: asks_why(args),
-            ..Strategy::default()
-        },
-        ..Options::default()
+        strategy: strategy(args),
     };
     let keys = assumed_of_keys(args.keys, &loaded.history, &options);
     let answers = checker::check(&loaded.history, &levels, &options);

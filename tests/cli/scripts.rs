@@ -93,6 +93,26 @@ fn quiet_prints_errors_and_data_only() {
     isolde(&["check", "--quiet", "--verbose", &holds]).exits(2);
 }
 
+/// Quiet, nothing is explained; a verdict must not rest on that.
+#[test]
+fn quiet_ends_as_loud_does() {
+    for kind in [
+        "counters", "levels", "lists", "outcomes", "patterns", "sets", "values",
+    ] {
+        let folder = format!("{}/tests/corpus/{kind}", env!("CARGO_MANIFEST_DIR"));
+        let files = std::fs::read_dir(&folder).expect("the corpus is there");
+        let mut count = 0;
+        for file in files {
+            let file = file.expect("an entry").path().display().to_string();
+            let loud = isolde(&["check", "--json", &file]);
+            let quiet = isolde(&["check", "--quiet", &file]);
+            assert_eq!(quiet.code, loud.code, "{file}");
+            count += 1;
+        }
+        assert!(count > 1, "{count} files in {folder}");
+    }
+}
+
 #[test]
 fn verbose_tells_how_long_reading_took() {
     isolde(&["check", "-v", &corpus(HOLDS)])

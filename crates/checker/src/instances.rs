@@ -17,6 +17,9 @@ use std::collections::BTreeMap;
 /// So many instances of a kind are kept, and up to twice as many for a while.
 const KEPT: usize = 512;
 
+/// Up to so many instances are few.
+const FEW: usize = 4096;
+
 /// What was found so far.
 pub struct Instances {
     rule: Rule,
@@ -59,6 +62,12 @@ impl Instances {
             stride: 1,
         });
         of_kind.add(edge);
+    }
+
+    /// Whether so few were found that none may be passed over: the smallest may be any of them.
+    pub fn are_few(&self) -> bool {
+        let found = self.by_kind.values().map(|of_kind| of_kind.seen);
+        found.sum::<usize>() < FEW
     }
 
     /// Takes a read of the initial version that had to see a write.
@@ -107,5 +116,109 @@ fn kind_of(rule: Rule, edge: &Forced, plain: bool) -> AnomalyKind {
         (Rule::ReadAtomic | Rule::Causal, true, false) => FracturedReadConflict,
         (_, _, true) => CausalityViolation,
         (_, _, false) => ConflictingOrder,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Budget;
+    use crate::diagnose::diagnose;
+    use crate::observe::{Observed, observe};
+    use crate::order::schedule;
+    use crate::rounds::{self, Decision};
+    use crate::windows::tests::random_history;
+    use history::{Initial, KeyOrder, TxnId};
+    use std::collections::BTreeSet;
+
+    /// By pair of transactions, whether steps lead from one to the other.
+    fn closure(mut step: Vec<Vec<bool>>) -> Vec<Vec<bool>> {
+        for middle in 0..step.len() {
+            let onwards = step[middle].clone();
+            for row in step.iter_mut().filter(|row| row[middle]) {
+                let both = row.iter_mut().zip(&onwards);
+                both.for_each(|(to, &onwards)| *to |= onwards);
+            }
+        }
+        step
+    }
+
+    /// The reads of each kind by the definition.
+    fn by_definition(observed: &Observed<'_>) -> Vec<(AnomalyKind, u64)> {
+        let history = observed.history;
+        let txns = 0..history.txn_count() as u32;
+        let session_of = |txn: u32| history.session_of(TxnId(txn));
+        let reads_from = |t3: u32, t2: u32, not_of: Option<u32>| {
+            let mut reads = observed.reads(TxnId(t3));
+            reads.any(|(_, key, writer)| writer.0 == t2 && Some(key.0) != not_of)
+        };
+        let is_base = |from: u32, to: u32| {
+            (from < to && session_of(from) == session_of(to)) || reads_from(to, from, None)
+        };
+        let row = |from: u32| txns.clone().map(|to| is_base(from, to)).collect();
+        let base: Vec<Vec<bool>> = txns.clone().map(row).collect();
+        let before = closure(base.clone());
+        let mut forced = Vec::new();
+        for t3 in txns.clone() {
+            for (op, key, t1) in observed.reads(TxnId(t3)) {
+                let writers = txns.clone().filter(|&t2| t2 != t1.0 && t2 != t3);
+                let writes = |t2: &u32| observed.writes(TxnId(*t2)).any(|(_, other)| other == key);
+                let seen = writers
+                    .filter(writes)
+                    .filter(|&t2| before[t2 as usize][t3 as usize]);
+                forced.extend(seen.map(|t2| (op.0, key.0, t1.0, t2, t3)));
+            }
+        }
+        let mut all = base;
+        for &(_, _, t1, t2, _) in &forced {
+            all[t2 as usize][t1 as usize] = true;
+        }
+        let all = closure(all);
+        let mut found: BTreeMap<AnomalyKind, BTreeSet<u32>> = BTreeMap::new();
+        for (read, key, to, from, reader) in forced {
+            if all[to as usize][from as usize] {
+                let direct = reads_from(reader, from, Some(key));
+                let edge = Forced {
+                    to,
+                    from,
+                    read,
+                    reader,
+                    direct,
+                };
+                let plain = before[to as usize][from as usize];
+                let kind = kind_of(Rule::Causal, &edge, plain);
+                found.entry(kind).or_default().insert(read);
+            }
+        }
+        let counts = found
+            .into_iter()
+            .map(|(kind, reads)| (kind, reads.len() as u64));
+        counts.collect()
+    }
+
+    #[test]
+    fn every_read_that_contradicts_causality_counts_once_for_each_kind() {
+        let budget = Budget::default();
+        let mut kinds = BTreeSet::new();
+        for seed in 0..150 {
+            let history = random_history(seed, 50);
+            let observed = observe(&history, &Initial::default(), KeyOrder::Free, &budget);
+            let Ok(observed) = observed else { continue };
+            let first = schedule(&observed, &rounds::known_edges(&observed));
+            let decision = rounds::decide(&observed, Rule::Causal, &first, &budget);
+            let found = match decision {
+                Ok(Decision::Violated(found)) if first.complete => found,
+                _ => continue,
+            };
+            let anomalies = diagnose(&observed, Rule::Causal, found, &budget).unwrap_or_default();
+            let counted = anomalies.iter().map(|one| (one.kind, one.count));
+            let counted: Vec<(AnomalyKind, u64)> = counted
+                .filter(|(kind, _)| *kind != AnomalyKind::InitialRead)
+                .collect();
+            let expected = by_definition(&observed);
+            assert_eq!(counted, expected, "seed {seed}");
+            kinds.extend(expected.iter().map(|(kind, _)| *kind));
+        }
+        assert_eq!(kinds.len(), 4, "{kinds:?}");
     }
 }

@@ -114,7 +114,10 @@ pub struct Checked {
 /// Answers every level asked about, in that order.
 pub fn check(history: &History, levels: &[Level], options: &Options<'_>) -> Vec<Checked> {
     if expand::is_needed(history) {
-        return expand::check(history, levels, options, check_registers);
+        // What the elements show decides, and not only their verdict.
+        let mut options = options.clone();
+        options.strategy.explain = true;
+        return expand::check(history, levels, &options, check_registers);
     }
     check_registers(history, levels, options)
 }
@@ -154,8 +157,11 @@ fn check_registers(history: &History, levels: &[Level], options: &Options<'_>) -
         probe: &probe,
         ..options.budget
     };
+    let mut strategy = options.strategy;
+    // Without proofs, what is shown decides.
+    strategy.explain |= observed.unprovable.is_some();
     let mut engine = engine::Engine::new(&observed, &budget)
-        .by(options.strategy)
+        .by(strategy)
         .minimizing(&options.initial, options.keys);
     let mut asked: Vec<(usize, Level)> = levels.iter().copied().enumerate().collect();
     // What a strong level finds out answers weaker ones too; the last is asked next.

@@ -7,8 +7,8 @@
 //! Steps: reads are grouped by the version they returned. For the forced edges, the rows of a version's readers are
 //! joined, and each session that writes the key is asked for the last writer up to there, unless it happens before the
 //! version anyway. For the instances, each read is asked for one writer that happens after its version and one that
-//! contradicts it only together with others, and no further once it has both. Only a read that is stale in an order
-//! along so ∪ wr can have one of the first kind.
+//! contradicts it only together with others, and no further once it has both, unless all instances so far are few. Only a
+//! read that is stale in an order along so ∪ wr can have one of the first kind.
 //!
 //! Cost: a row for each read, and a binary search for each version and session that writes its key. `saturate` asks
 //! for each read and session, and keeps few rows.
@@ -180,7 +180,7 @@ impl<'a, C: Count> Versions<'a, C> {
                 continue;
             }
             if wants_plain && is_after(last) {
-                wants_plain = false;
+                wants_plain = instances.are_few();
                 instances.add(&self.forced(version, last, read, false), true);
             }
             if wants_other {
@@ -189,7 +189,7 @@ impl<'a, C: Count> Versions<'a, C> {
                 let from = seen.partition_point(|&txn| !on_cycle(txn));
                 let first = seen[from..].iter().find(counts).copied().unwrap_or(last);
                 if !is_after(first) {
-                    wants_other = false;
+                    wants_other = instances.are_few();
                     instances.add(&self.forced(version, first, read, false), false);
                 }
             }

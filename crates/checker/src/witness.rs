@@ -9,11 +9,9 @@ use crate::rule::Rule;
 use crate::versions::ByVersion;
 use history::{Anomaly, AnomalyKind, Edge, Reason, TxnId};
 
-/// Instances tried for the smallest cycle; those of them for which more than two steps are looked at; and the steps that
-/// all searches of a kind may take.
+/// Instances tried for the smallest cycle, and the steps that all searches of a kind for longer ones may take.
 const TRIES_MAX: usize = 512;
-const FEW_TRIES: usize = 32;
-const STEPS_MAX: u64 = 500_000;
+const STEPS_MAX: u64 = 1_000_000;
 
 /// No path or reason with more steps is searched for; if there is no shorter one, any will do.
 const LENGTHS_MAX: u32 = 8;
@@ -88,9 +86,7 @@ impl Witnesses<'_> {
         let tried: Vec<Forced> = reads.iter().take(TRIES_MAX).map(forced).collect();
         let mut limit = STEPS_MAX;
         let mut reasons = |longest: u32| {
-            let count = if longest > 2 { FEW_TRIES } else { tried.len() };
-            let mut tried = tried[..count.min(tried.len())].iter();
-            tried.find(|edge| {
+            tried.iter().find(|edge| {
                 let reason = self.evidence().reason_within(edge, longest, &mut limit);
                 reason.is_some()
             })
@@ -123,32 +119,36 @@ impl Witnesses<'_> {
     fn smallest<'e>(&self, edges: &'e [Forced], plain: bool) -> Option<(&'e Forced, Vec<Step>)> {
         let mut best: Option<(u32, &Forced, Vec<Step>)> = None;
         let mut limit = STEPS_MAX;
+        let stride = edges.len().div_ceil(TRIES_MAX).max(1);
+        let mut rest: Vec<&Forced> = edges.iter().step_by(stride).collect();
         for longest in 1..=LENGTHS_MAX {
-            if best.as_ref().is_some_and(|&(size, ..)| size <= longest + 1) {
+            let known = best.as_ref().map_or(u32::MAX, |&(size, ..)| size);
+            if known <= longest + 1 {
                 break;
             }
-            let tries = if longest > 2 { FEW_TRIES } else { TRIES_MAX };
-            let stride = edges.len().div_ceil(tries).max(1);
-            let mut found = 0;
-            for edge in edges.iter().step_by(stride) {
+            let mut found: Vec<(&Forced, Vec<Step>)> = Vec::new();
+            rest.retain(|edge| {
                 let (from, to) = (edge.to, edge.from);
-                let path = self
-                    .graph
-                    .path_within(from, to, plain, longest, &mut limit)
-                    .filter(|path| path.len() as u32 == longest);
-                let Some(path) = path else { continue };
-                let shorter = best.as_ref().map_or(LENGTHS_MAX, |&(size, ..)| {
-                    size.saturating_sub(longest + 1).min(LENGTHS_MAX)
-                });
-                let reason = self.evidence().reason_within(edge, shorter, &mut limit);
-                let size = longest + reason.unwrap_or(LENGTHS_MAX + 1);
-                if best.as_ref().is_none_or(|&(known, ..)| size < known) {
-                    best = Some((size, edge, path));
-                }
-                found += 1;
-                if size <= longest + 1 || found == FEW_TRIES {
-                    break;
-                }
+                let path = self.graph.path_within(from, to, plain, longest, &mut limit);
+                let is_longer = path.is_none();
+                found.extend(path.map(|path| (*edge, path)));
+                is_longer
+            });
+            let reason = |longest: u32, limit: &mut u64| {
+                let within = |edge| {
+                    self.evidence()
+                        .reason_within(edge, longest, limit)
+                        .is_some()
+                };
+                found.iter().map(|(edge, _)| *edge).position(within)
+            };
+            // A reason that is longer than any that is searched for counts as one step more.
+            let shorter = (known - longest - 1).min(LENGTHS_MAX);
+            let reasons = (1..=shorter).find_map(|r| Some((r, reason(r, &mut limit)?)));
+            let any = || (best.is_none() && !found.is_empty()).then_some((LENGTHS_MAX + 1, 0));
+            if let Some((length, at)) = reasons.or_else(any) {
+                let (edge, path) = found.swap_remove(at);
+                best = Some((longest + length, edge, path));
             }
         }
         best.map(|(_, edge, path)| (edge, path))
