@@ -165,7 +165,7 @@ impl Diagnosis<'_> {
         if let (Some(order), Some(stale)) = (&found.order, self.stale)
             && let Some(versions) = &self.versions
         {
-            let mut edges = self.version_edges(&**versions, order, stale, known);
+            let mut edges = self.version_edges(&**versions, order, stale, known)?;
             if edges.len() >= EDGES_MAX {
                 edges.extend(&found.forced);
             }
@@ -225,28 +225,32 @@ impl Diagnosis<'_> {
         order: &[u32],
         stale: &Stale,
         known: &[Forced],
-    ) -> Vec<Forced> {
+    ) -> Result<Vec<Forced>, Limit> {
         let place = crate::rounds::places(self.observed, order);
         let mut backward: Vec<Forced> = Vec::new();
         let is_stale = |_: u32, op: u32| stale.has(op);
         // Of those to one version, the one that spans most.
-        versions.edges(&is_stale, &mut |edge| match backward.last_mut() {
-            Some(last) if last.to == edge.to => {
-                if place[last.from as usize] < place[edge.from as usize] {
-                    *last = edge;
+        versions.edges(
+            &is_stale,
+            self.budget,
+            &mut |edge| match backward.last_mut() {
+                Some(last) if last.to == edge.to => {
+                    if place[last.from as usize] < place[edge.from as usize] {
+                        *last = edge;
+                    }
                 }
-            }
-            _ => backward.push(edge),
-        });
+                _ => backward.push(edge),
+            },
+        )?;
         let windows = Windows::new(self.observed, order, &backward);
         let mut edges = known.to_vec();
         let is_in_window = |version: u32, _: u32| windows.has(version);
-        versions.edges(&is_in_window, &mut |edge| {
+        versions.edges(&is_in_window, self.budget, &mut |edge| {
             if windows.same(edge.from, edge.to) && edges.len() < EDGES_MAX {
                 edges.push(edge);
             }
-        });
-        edges
+        })?;
+        Ok(edges)
     }
 
     /// The forced edges that cycles can consist of, by an order and its stale reads.
@@ -318,7 +322,8 @@ impl Diagnosis<'_> {
             instances.initial = found.initial;
         }
         if let (Some(versions), Some(stale)) = (&self.versions, self.stale) {
-            versions.instances(components, (&self.base.of, stale), &mut instances);
+            let order = (&self.base.of[..], stale);
+            versions.instances(components, order, self.budget, &mut instances)?;
         }
         for (edge, plain) in asked.iter().zip(self.happens_before(&asked)?) {
             instances.add(edge, plain);

@@ -13,6 +13,8 @@
 //! Cost: a row for each read, and a binary search for each version and session that writes its key. `saturate` asks
 //! for each read and session, and keeps few rows.
 
+use crate::Budget;
+use crate::budget::Limit;
 use crate::clocks::{AllRows, Count, RowsOf, join};
 use crate::graph::Components;
 use crate::instances::Instances;
@@ -21,6 +23,9 @@ use crate::order::Forced;
 use crate::windows::Stale;
 use crate::writers::{BySession, Writers};
 use history::{SessionId, TxnId};
+
+/// After so many versions it is asked whether to go on.
+const ASKED: usize = 1024;
 
 /// The versions that were read, with their readers.
 struct Versions<'a, C> {
@@ -45,7 +50,12 @@ struct Read {
 pub trait ByVersion {
     /// Calls `found` for the forced edges of the reads that are wanted, one a version and session: those for whose
     /// version and operation `wanted` holds. The edges name any of the version's reads: see `with_reader`.
-    fn edges(&self, wanted: &dyn Fn(u32, u32) -> bool, found: &mut dyn FnMut(Forced));
+    fn edges(
+        &self,
+        wanted: &dyn Fn(u32, u32) -> bool,
+        budget: &Budget<'_>,
+        found: &mut dyn FnMut(Forced),
+    ) -> Result<(), Limit>;
     /// The same edge with a read that forces it.
     fn with_reader(&self, edge: &Forced) -> Forced;
     /// Adds what contradicts each read of a version on a cycle, other than what its reader read from itself; and each
@@ -55,8 +65,9 @@ pub trait ByVersion {
         &self,
         components: &Components,
         order: (&[u32], &Stale),
+        budget: &Budget<'_>,
         instances: &mut Instances,
-    );
+    ) -> Result<(), Limit>;
 }
 
 /// The versions of a history with these rows; `writers` are those of all keys that are read.
@@ -223,13 +234,19 @@ impl<'a, C: Count> Versions<'a, C> {
 }
 
 impl<C: Count> ByVersion for Versions<'_, C> {
-    fn edges(&self, wanted: &dyn Fn(u32, u32) -> bool, found: &mut dyn FnMut(Forced)) {
+    fn edges(
+        &self,
+        wanted: &dyn Fn(u32, u32) -> bool,
+        budget: &Budget<'_>,
+        found: &mut dyn FnMut(Forced),
+    ) -> Result<(), Limit> {
         let mut joined = vec![C::default(); self.observed.history.session_count()];
-        for (version, reads) in self.each() {
-            let mine = || reads.iter().filter(|read| wanted(version, read.op));
-            if mine().next().is_none() {
-                continue;
+        for (count, (version, reads)) in self.each().enumerate() {
+            if count % ASKED == 0 {
+                budget.check("forced edges")?;
             }
+            let mine = || reads.iter().filter(|read| wanted(version, read.op));
+            let Some(any) = mine().next() else { continue };
             joined.fill(C::default());
             for read in mine() {
                 // The reader itself is no other writer, but those before it in its session are.
@@ -243,11 +260,10 @@ impl<C: Count> ByVersion for Versions<'_, C> {
                 let Some(&last) = last.filter(|&&last| !self.rows.precedes(last, version)) else {
                     continue;
                 };
-                if let Some(read) = mine().next() {
-                    found(self.forced(version, last, read, false));
-                }
+                found(self.forced(version, last, any, false));
             }
         }
+        Ok(())
     }
 
     fn with_reader(&self, edge: &Forced) -> Forced {
@@ -267,10 +283,14 @@ impl<C: Count> ByVersion for Versions<'_, C> {
         &self,
         components: &Components,
         order: (&[u32], &Stale),
+        budget: &Budget<'_>,
         instances: &mut Instances,
-    ) {
+    ) -> Result<(), Limit> {
         let (place, stale) = order;
-        for (version, reads) in self.each() {
+        for (count, (version, reads)) in self.each().enumerate() {
+            if count % ASKED == 0 {
+                budget.check("classifying")?;
+            }
             let component = components.of[version as usize] as usize;
             if components
                 .sizes
@@ -292,5 +312,6 @@ impl<C: Count> ByVersion for Versions<'_, C> {
                 }
             }
         }
+        Ok(())
     }
 }
