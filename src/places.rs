@@ -29,15 +29,12 @@ pub fn lines(file: &str, loaded: &Loaded, txns: &[TxnId]) -> HashMap<TxnId, usiz
     if !has_lines || txns.is_empty() || file == "-" || !is_small(Path::new(file)) {
         return HashMap::new();
     }
-    let found = input::with_bytes(file, |source| {
-        let text = std::str::from_utf8(source.bytes).unwrap_or_default();
-        Ok(search(text, loaded, txns, last))
-    });
+    let found = input::with_bytes(file, |source| Ok(search(source.bytes, loaded, txns, last)));
     // What could be read a moment ago and cannot now has no lines to show.
     found.unwrap_or_default()
 }
 
-fn search(text: &str, loaded: &Loaded, txns: &[TxnId], last: bool) -> HashMap<TxnId, usize> {
+fn search(text: &[u8], loaded: &Loaded, txns: &[TxnId], last: bool) -> HashMap<TxnId, usize> {
     let history = &loaded.history;
     let mut wanted: HashMap<(i64, u64), TxnId> = HashMap::new();
     for &txn in txns.iter().filter(|&&txn| txn != TxnId::INITIAL) {
@@ -50,15 +47,18 @@ fn search(text: &str, loaded: &Loaded, txns: &[TxnId], last: bool) -> HashMap<Tx
         };
         wanted.insert((session, number), txn);
     }
-    let numbers: Vec<u64> = wanted.keys().map(|&(_, number)| number).collect();
+    let endings = Endings::of(wanted.keys().map(|&(_, number)| number));
     let is_text = loaded.format == Format::Text;
     let mut found = HashMap::new();
     // How many transactions of each session were passed, for those that have no number.
     let mut passed: HashMap<i64, u64> = HashMap::new();
-    for (index, line) in text.lines().enumerate() {
-        if is_text && is_of_others(line, &numbers) {
+    for (index, line) in lines_of(text).enumerate() {
+        if is_text && endings.are_others(line) {
             continue;
         }
+        let Ok(line) = std::str::from_utf8(line) else {
+            continue;
+        };
         let Some((session, number)) = owner(loaded.format, line) else {
             continue;
         };
@@ -109,23 +109,44 @@ fn first_two(line: &str) -> Option<(i64, Option<u64>)> {
     Some((session.parse().ok()?, Some(rest[..end].parse().ok()?)))
 }
 
-/// Whether a line of text ends in the number of a transaction that is none of these. Quick, since it is asked of every
-/// line.
-fn is_of_others(line: &str, numbers: &[u64]) -> bool {
-    let mut bytes = line.bytes().rev();
-    let (mut number, mut place) = (0u64, 1u64);
-    if bytes.next() != Some(b')') {
-        return false;
+/// The lines of a text, with whatever ends them but the line feed.
+fn lines_of(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let mut start = 0;
+    let ends = memchr::memchr_iter(b'\n', text).chain([text.len()]);
+    ends.map(move |end| &text[std::mem::replace(&mut start, end + 1)..end])
+}
+
+/// The ends of some numbers, in bits. Next to all lines of text are told by them to be of others, which is asked of
+/// every line.
+struct Endings([bool; Endings::COUNT]);
+
+impl Endings {
+    const COUNT: usize = 1 << 12;
+
+    fn of(numbers: impl Iterator<Item = u64>) -> Endings {
+        let mut endings = Endings([false; Endings::COUNT]);
+        numbers.for_each(|number| endings.0[number as usize % Endings::COUNT] = true);
+        endings
     }
-    loop {
-        match bytes.next() {
-            Some(digit @ b'0'..=b'9') => {
-                number = number.wrapping_add(place.wrapping_mul(u64::from(digit - b'0')));
-                place = place.wrapping_mul(10);
+
+    /// Whether a line of text ends in the number of a transaction that is none of these for sure.
+    #[inline]
+    fn are_others(&self, line: &[u8]) -> bool {
+        let Some((b')', inside)) = line.split_last() else {
+            return false;
+        };
+        let (mut number, mut place) = (0u64, 1u64);
+        for &byte in inside.iter().rev() {
+            match byte.wrapping_sub(b'0') {
+                digit @ 0..=9 => {
+                    number = number.wrapping_add(place.wrapping_mul(digit.into()));
+                    place = place.wrapping_mul(10);
+                }
+                // Anything else than a comma, such as a space, is for a closer look.
+                _ => return byte == b',' && !self.0[number as usize % Endings::COUNT],
             }
-            // Anything else, such as a space, is for a closer look.
-            next => return next == Some(b',') && !numbers.contains(&number),
         }
+        false
     }
 }
 
@@ -169,9 +190,34 @@ mod tests {
         assert_eq!(owner(Format::JepsenEdn, line), None);
         assert_eq!(owner(Format::Text, "r(1,11,4,6)\r"), Some((4, Some(6))));
         assert_eq!(owner(Format::Text, "# a remark (1)"), None);
-        assert!(is_of_others("r(1,11,4,7)", &[6, 71]));
-        assert!(!is_of_others("r(1,11,4,071)", &[6, 71]));
-        assert!(!is_of_others("r(1,11,4, 7)", &[6, 71]));
-        assert!(!is_of_others("r(1,11,4,7)\r", &[6, 71]));
+    }
+
+    #[test]
+    fn a_line_of_others_is_told_by_its_end() {
+        let endings = Endings::of([6, 71, 300].into_iter());
+        for line in [
+            "r(1,11,4,7)",
+            "r(1,11,4,72)",
+            "r(1,11,4,5306)",
+            "r(1,11,4,10)",
+        ] {
+            assert!(endings.are_others(line.as_bytes()), "{line}");
+        }
+        for line in [
+            "r(1,11,4,6)",
+            "w(1,11,4,071)",
+            "r(1,11,4, 7)",
+            "r(1,11,4,7)\r",
+            ")",
+            "r(1,11,4,200)",
+        ] {
+            assert!(!endings.are_others(line.as_bytes()), "{line}");
+        }
+    }
+
+    #[test]
+    fn lines_are_split_as_people_count_them() {
+        let lines: Vec<&[u8]> = lines_of(b"one\n\ntwo\r\nthree").collect();
+        assert_eq!(lines, [&b"one"[..], b"", b"two\r", b"three"]);
     }
 }
