@@ -29,6 +29,13 @@ impl Step {
             Step::So { from, .. } | Step::Wr { from, .. } | Step::Forced { from, .. } => from,
         }
     }
+
+    /// The later transaction.
+    pub fn to(self) -> u32 {
+        match self {
+            Step::So { to, .. } | Step::Wr { to, .. } | Step::Forced { to, .. } => to,
+        }
+    }
 }
 
 /// so ∪ wr ∪ forced over the taken transactions.
@@ -89,6 +96,20 @@ impl Graph<'_> {
             from: edge.from,
             to: txn,
             index: index as u32,
+        }))
+    }
+
+    /// The steps to a transaction, but for session order.
+    pub fn steps_to(&self, to: u32) -> impl Iterator<Item = Step> + '_ {
+        let range = self.observed.history.op_range(TxnId(to));
+        let links = (range.start as u32..).zip(&self.observed.links[range]);
+        let reads = links.filter(|&(_, &link)| self.base && Link::is_txn(link));
+        let reads = reads.map(move |(read, &from)| Step::Wr { from, to, read });
+        let forced = self.forced.before(to);
+        let forced = (forced.start as u32..).zip(&self.forced.edges[forced]);
+        reads.chain(forced.map(move |(index, edge)| {
+            let from = edge.from;
+            Step::Forced { from, to, index }
         }))
     }
 

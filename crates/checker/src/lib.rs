@@ -30,6 +30,7 @@ mod lost_update;
 mod nearby;
 mod obeyed;
 mod observe;
+mod onward;
 mod op_set;
 mod order;
 mod part;

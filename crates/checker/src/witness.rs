@@ -4,6 +4,7 @@
 use crate::evidence::Evidence;
 use crate::graph::{Components, Graph, Step};
 use crate::observe::Observed;
+use crate::onward::Onward;
 use crate::order::{Forced, ForcedEdges, StaleRead};
 use crate::rule::Rule;
 use crate::versions::ByVersion;
@@ -12,6 +13,9 @@ use history::{Anomaly, AnomalyKind, Edge, Reason, TxnId};
 /// Instances tried for the smallest cycle, and the steps that all searches of a kind for longer ones may take.
 const TRIES_MAX: usize = 512;
 const STEPS_MAX: u64 = 1_000_000;
+
+/// The steps that may be spent on a cycle of more edges, for the sake of shorter reasons.
+const MORE_STEPS_MAX: u64 = 200_000;
 
 /// No path or reason with more steps is searched for; if there is no shorter one, any will do.
 const LENGTHS_MAX: u32 = 8;
@@ -114,13 +118,14 @@ impl Witnesses<'_> {
         self.anomaly(kind, count, cycle)
     }
 
-    /// Of some forced edges, one for which the path back and the reason together are short: the shortest paths come
-    /// first, and longer ones as long as a shorter reason could make up for them.
+    /// Of some forced edges, one whose path back is short, together with the reasons for it and for those on the path:
+    /// the shortest paths come first, and longer ones as long as shorter reasons could make up for them.
     fn smallest<'e>(&self, edges: &'e [Forced], plain: bool) -> Option<(&'e Forced, Vec<Step>)> {
         let mut best: Option<(u32, &Forced, Vec<Step>)> = None;
         let mut limit = STEPS_MAX;
         let stride = edges.len().div_ceil(TRIES_MAX).max(1);
         let mut rest: Vec<&Forced> = edges.iter().step_by(stride).collect();
+        let mut onward = Onward::of(self.graph, rest.iter().map(|edge| edge.to), plain);
         for longest in 1..=LENGTHS_MAX {
             let known = best.as_ref().map_or(u32::MAX, |&(size, ..)| size);
             if known <= longest + 1 {
@@ -128,30 +133,54 @@ impl Witnesses<'_> {
             }
             let mut found: Vec<(&Forced, Vec<Step>)> = Vec::new();
             rest.retain(|edge| {
-                let (from, to) = (edge.to, edge.from);
-                let path = self.graph.path_within(from, to, plain, longest, &mut limit);
+                let path = onward.path(edge.to, edge.from, longest, &mut limit);
                 let is_longer = path.is_none();
                 found.extend(path.map(|path| (*edge, path)));
                 is_longer
             });
-            let reason = |longest: u32, limit: &mut u64| {
-                let within = |edge| {
-                    self.evidence()
-                        .reason_within(edge, longest, limit)
-                        .is_some()
-                };
-                found.iter().map(|(edge, _)| *edge).position(within)
+            let mut within = |reasons: u32| {
+                let mut cycles = found.iter();
+                cycles.position(|(edge, path)| self.are_within(edge, path, reasons, &mut limit))
             };
-            // A reason that is longer than any that is searched for counts as one step more.
             let shorter = (known - longest - 1).min(LENGTHS_MAX);
-            let reasons = (1..=shorter).find_map(|r| Some((r, reason(r, &mut limit)?)));
+            let reasons = (1..=shorter).find_map(|reasons| Some((reasons, within(reasons)?)));
+            // A reason that is longer than any that is searched for counts as one step more.
             let any = || (best.is_none() && !found.is_empty()).then_some((LENGTHS_MAX + 1, 0));
             if let Some((length, at)) = reasons.or_else(any) {
                 let (edge, path) = found.swap_remove(at);
-                best = Some((longest + length, edge, path));
+                let size = longest + length * (1 + self.forced_by_reads(&path).count() as u32);
+                if size < known {
+                    best = Some((size, edge, path));
+                    limit = limit.min(MORE_STEPS_MAX);
+                }
             }
         }
         best.map(|(_, edge, path)| (edge, path))
+    }
+
+    /// Whether an edge and those of a path have no longer reasons.
+    fn are_within(&self, edge: &Forced, path: &[Step], longest: u32, limit: &mut u64) -> bool {
+        let all = std::iter::once(*edge).chain(self.forced_by_reads(path));
+        let evidence = self.evidence();
+        all.into_iter()
+            .all(|edge| evidence.reason_within(&edge, longest, limit).is_some())
+    }
+
+    /// The steps of a path that have reasons.
+    fn forced_by_reads(&self, path: &[Step]) -> impl Iterator<Item = Forced> {
+        let forced = path.iter().filter_map(|&step| self.forced_of(step));
+        forced.filter(|edge| edge.reader != Forced::KNOWN)
+    }
+
+    fn forced_of(&self, step: Step) -> Option<Forced> {
+        let Step::Forced { index, .. } = step else {
+            return None;
+        };
+        let edge = self.graph.forced.edges[index as usize];
+        match self.versions {
+            Some(versions) if edge.reader != Forced::KNOWN => Some(versions.with_reader(&edge)),
+            _ => Some(edge),
+        }
     }
 
     fn evidence(&self) -> Evidence<'_> {
@@ -162,17 +191,10 @@ impl Witnesses<'_> {
     }
 
     fn edge(&self, step: Step) -> Edge {
-        if let (Step::Forced { index, .. }, Some(versions)) = (step, self.versions) {
-            let edge = &self.graph.forced.edges[index as usize];
-            let is_known = edge.reader == Forced::KNOWN;
-            let edge = if is_known {
-                *edge
-            } else {
-                versions.with_reader(edge)
-            };
-            return self.evidence().forced(&edge, &mut { u64::MAX });
+        match self.forced_of(step) {
+            Some(edge) => self.evidence().forced(&edge, &mut { u64::MAX }),
+            None => self.evidence().step(self.graph.forced, step),
         }
-        self.evidence().step(self.graph.forced, step)
     }
 
     fn anomaly(&self, kind: AnomalyKind, count: u64, edges: Vec<Edge>) -> Anomaly {
