@@ -25,7 +25,7 @@ use crate::repair::{Repaired, repair};
 use crate::rounds::{Contradictions, Decision, known_edges, places};
 use crate::rule::Rule;
 use crate::saturate::DirectEdges;
-use crate::shared_keys::{READS_MAX, SharedKeys};
+use crate::shared_keys::{Pair, READS_MAX, SharedKeys};
 use crate::visible::Visible;
 use history::TxnId;
 
@@ -298,7 +298,7 @@ impl<'a> Asking<'a> {
         let asked = shared.begin(reader, |op| wanted.has(op));
         let (edges, initial) = (&mut self.edges, &mut self.initial);
         let in_turn = self.rule == Rule::ReadCommitted;
-        shared.pairs(asked, in_turn, |from, read, to| match to {
+        shared.pairs(asked, in_turn, |Pair { from, to, read, .. }| match to {
             Link::INITIAL => initial.push((StaleRead::new(read, reader), from)),
             to => edges.push(Edge { to, from, read }),
         });

@@ -18,6 +18,7 @@ use crate::graph::{Components, Graph};
 use crate::observe::{Link, Observed};
 use crate::order::{Forced, ForcedEdges};
 use crate::rule::Rule;
+use crate::shared_keys::{READS_MAX, SharedKeys};
 use crate::stamped::StampedMap;
 use crate::visible::Visible;
 use crate::writers::{BySession, Writers};
@@ -107,10 +108,26 @@ fn direct_edges(
     found: &mut Found<'_>,
 ) {
     let mut direct = DirectEdges::new(observed, rule);
+    let mut shared = SharedKeys::new(observed);
     let history = observed.history;
     for reader in history.txn_ids().filter(|txn| observed.taken[txn.index()]) {
-        let ops = history.op_range(reader).filter(|&op| asked(op as u32));
-        direct.of_reads(reader, ops, &|_| true, found);
+        let range = history.op_range(reader);
+        if range.len() > READS_MAX {
+            let ops = range.filter(|&op| asked(op as u32));
+            direct.of_reads(reader, ops, &|_| true, found);
+            continue;
+        }
+        let reads = shared.begin(reader.0, |op| asked(op as u32));
+        let in_turn = rule == Rule::ReadCommitted;
+        shared.pairs(reads, in_turn, |pair| {
+            found(Forced {
+                to: pair.to,
+                from: pair.from,
+                read: pair.read,
+                reader: reader.0,
+                direct: pair.of_other_key,
+            });
+        });
     }
 }
 
@@ -179,12 +196,12 @@ fn session_edges(observed: &Observed<'_>, found: &mut Found<'_>) {
     let mut visible = Visible::new(observed, Rule::ReadAtomic);
     for txn in history.txn_ids().filter(|txn| observed.taken[txn.index()]) {
         let start = history.session_txns(history.session_of(txn)).start;
-        visible.begin(txn.0);
         for op in history.op_range(txn) {
             let (link, key) = (observed.links[op], history.ops().keys[op]);
             let t2 = last[key.index()];
-            let is_read = Link::is_txn(link) || link == Link::INITIAL;
-            if is_read && t2 != u32::MAX && t2 >= start && t2 != link {
+            let is_read = Link::is_txn(link) | (link == Link::INITIAL);
+            if is_read & (t2 != u32::MAX) & (t2 >= start) & (t2 != link) {
+                visible.turn_to(txn.0);
                 let direct = visible.read_of_other_key(t2, key.0).is_some();
                 found(Forced {
                     to: link,

@@ -43,6 +43,16 @@ pub struct SharedKeys<'a> {
     of_txns_count: usize,
 }
 
+/// A transaction that was read from, and a read of a key that it writes.
+pub struct Pair {
+    pub from: u32,
+    /// What the read returned.
+    pub to: u32,
+    pub read: u32,
+    /// Whether the reader also read another key from the transaction.
+    pub of_other_key: bool,
+}
+
 #[inline]
 fn hash(key: u32) -> usize {
     (key.wrapping_mul(0x9E37_79B1) >> (32 - TABLE_BITS)) as usize
@@ -112,10 +122,10 @@ impl<'a> SharedKeys<'a> {
     }
 
     /// Visits each transaction that the reader read from together with the reads among these whose
-    /// keys it writes, other than those that it answered: the transaction, the read and what that
-    /// one returned. Only reads behind the first from the transaction, if `in_turn`.
+    /// keys it writes, other than those that it answered. Only reads behind the first from the transaction, if
+    /// `in_turn`.
     #[inline]
-    pub fn pairs(&self, asked: u64, in_turn: bool, mut visit: impl FnMut(u32, u32, u32)) {
+    pub fn pairs(&self, asked: u64, in_turn: bool, mut visit: impl FnMut(Pair)) {
         for &at in &self.of_txns[..self.of_txns_count] {
             let txn = self.links[at as usize];
             let own = self.reads_from(txn);
@@ -126,7 +136,13 @@ impl<'a> SharedKeys<'a> {
                 continue;
             }
             self.shared(txn, wanted, |read| {
-                visit(txn, self.ops[read], self.links[read]);
+                let key = self.keys[read];
+                visit(Pair {
+                    from: txn,
+                    to: self.links[read],
+                    read: self.ops[read],
+                    of_other_key: bits(own).any(|other| self.keys[other] != key),
+                });
             });
         }
     }
