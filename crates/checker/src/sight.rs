@@ -17,10 +17,11 @@
 use crate::Budget;
 use crate::budget::Limit;
 use crate::observe::Observed;
+use crate::op_set::OpSet;
 use crate::order::StaleRead;
 use crate::rule::Rule;
 use history::TxnId;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 
 /// What a session knew of a key once it had come to a transaction.
@@ -44,26 +45,31 @@ pub fn later_seen(
 ) -> Result<Vec<(u32, u32)>, Limit> {
     let mut questions = questions(observed, rule, stale);
     questions.sort_unstable_by_key(|question| (question.until, question.read));
-    let asked: FxHashSet<u32> = questions.iter().map(|question| question.key).collect();
+    let mut asked = OpSet::none(observed.history.keys().limit());
+    questions
+        .iter()
+        .for_each(|question| asked.insert(question.key as usize));
     let session_of = |question: &Question| observed.history.session_of(TxnId(question.until));
     let mut found = Vec::new();
     let mut known = Known {
         observed,
         place,
         asked,
-        entered: FxHashSet::default(),
+        entered: vec![NOBODY; observed.history.txn_count()],
         places: FxHashMap::default(),
+        read_from: Vec::new(),
+        written: Vec::new(),
     };
     for mine in questions.chunk_by(|a, b| session_of(a) == session_of(b)) {
-        known.entered.clear();
         known.places.clear();
-        let mut next = observed.history.session_txns(session_of(&mine[0])).start;
+        let session = session_of(&mine[0]);
+        let mut next = observed.history.session_txns(session).start;
         for (at, question) in mine.iter().enumerate() {
             if at % ASKED_BETWEEN == 0 {
                 budget.check("what sessions saw")?;
             }
             while next <= question.until {
-                known.enter_reads(next);
+                known.enter_reads(session.0, next);
                 next += 1;
             }
             let link = observed.links[stale[question.read as usize].op as usize];
@@ -109,30 +115,38 @@ fn questions(observed: &Observed<'_>, rule: Rule, stale: &[StaleRead]) -> Vec<Qu
     questions
 }
 
+/// No session.
+const NOBODY: u32 = u32::MAX;
+
 /// What one session knows so far.
 struct Known<'a> {
     observed: &'a Observed<'a>,
     place: &'a [u32],
-    asked: FxHashSet<u32>,
-    entered: FxHashSet<u32>,
+    /// The keys in question.
+    asked: OpSet,
+    /// By transaction, the last session that knew it.
+    entered: Vec<u32>,
     /// The places of the writers of each key in question.
     places: FxHashMap<u32, BTreeSet<u32>>,
+    /// Room for what a transaction read from, and for what that wrote.
+    read_from: Vec<u32>,
+    written: Vec<u32>,
 }
 
 impl Known<'_> {
-    fn enter_reads(&mut self, txn: u32) {
+    fn enter_reads(&mut self, session: u32, txn: u32) {
         let observed = self.observed;
         if !observed.taken[txn as usize] {
             return;
         }
-        for (_, _, writer) in observed.reads(TxnId(txn)) {
-            if !self.entered.insert(writer.0) {
+        for &writer in observed.read_from(TxnId(txn), &mut self.read_from) {
+            if std::mem::replace(&mut self.entered[writer as usize], session) == session {
                 continue;
             }
-            for (_, key) in observed.writes(writer) {
-                if self.asked.contains(&key.0) {
-                    let places = self.places.entry(key.0).or_default();
-                    places.insert(self.place[writer.index()]);
+            for &key in observed.written(TxnId(writer), &mut self.written) {
+                if self.asked.has(key as usize) {
+                    let places = self.places.entry(key).or_default();
+                    places.insert(self.place[writer as usize]);
                 }
             }
         }
