@@ -549,23 +549,23 @@ impl<'a> Engine<'a> {
             hinted::first(observed)
         });
         let mut anomalies = read_anomalies(observed, rule);
-        let outcome = match rounds::decide(observed, rule, first, self.budget)? {
+        let explain = self.strategy.explain;
+        let decide = match explain {
+            true => rounds::decide,
+            false => rounds::decide_unexplained,
+        };
+        let mut outcome = match decide(observed, rule, first, self.budget)? {
             Decision::Holds(order) if anomalies.is_empty() => Outcome::Holds(order),
-            Decision::Violated(found) if self.strategy.explain => {
+            Decision::Violated(found) if explain => {
                 anomalies.extend(diagnose::diagnose(observed, rule, found, self.budget)?);
                 Outcome::Violated(anomalies)
             }
             _ => Outcome::Violated(anomalies),
         };
-        let outcome = match outcome {
-            Outcome::Violated(mut anomalies) => {
-                for anomaly in &mut anomalies {
-                    anomaly.explanation = explain::explain(observed, anomaly);
-                }
-                Outcome::Violated(anomalies)
-            }
-            holds => holds,
-        };
+        if let Outcome::Violated(all) = &mut outcome {
+            all.iter_mut()
+                .for_each(|anomaly| anomaly.explanation = explain::explain(observed, anomaly));
+        }
         self.outcomes.push((rule, outcome.clone()));
         Ok(outcome)
     }

@@ -15,7 +15,7 @@
 use crate::Budget;
 use crate::budget::Limit;
 use crate::direct;
-use crate::observe::{KnownOrder, Observed};
+use crate::observe::{KnownOrder, Link, Observed};
 use crate::op_set::OpSet;
 use crate::order::{Forced, Predecessors, Schedule, StaleRead, schedule};
 use crate::repair::{Repaired, repair};
@@ -123,6 +123,27 @@ pub fn decide(
     }
     found.order = Some(order.into_owned());
     all_at_once(observed, rule, found, budget)
+}
+
+/// The same for whoever needs no more than the verdict: where it is violated, not all that contradicts it is found.
+/// Reads of initial versions are few, and a history that violates a session guarantee mostly does so by one of them, too.
+pub fn decide_unexplained(
+    observed: &Observed<'_>,
+    rule: Rule,
+    first: &Schedule,
+    budget: &Budget<'_>,
+) -> Result<Decision, Limit> {
+    if first.complete && !matches!(rule, Rule::ReadCommitted | Rule::ReadAtomic | Rule::Causal) {
+        let is_initial = |read: &&StaleRead| observed.links[read.op as usize] == Link::INITIAL;
+        let stale: Vec<StaleRead> = first.stale.iter().filter(is_initial).copied().collect();
+        let place = places(observed, &first.order);
+        let mut asked = StaleReads::new(observed, rule);
+        let found = asked.contradictions(&first.order, &place, &stale, budget)?;
+        if !found.initial.is_empty() {
+            return Ok(Decision::Violated(found));
+        }
+    }
+    decide(observed, rule, first, budget)
 }
 
 /// The reads of versions of these transactions and the open reads, readers in order.
