@@ -70,7 +70,7 @@ fn counts(theory: &Theory<'_>, left: usize) -> [Count; 2] {
 }
 
 /// Whether something certain was found out about a conflict; None if it is a contradiction.
-fn settle(theory: &mut Theory<'_>, known: &Known<'_>, conflict: Conflict) -> Option<bool> {
+pub fn settle(theory: &mut Theory<'_>, known: &Known<'_>, conflict: Conflict) -> Option<bool> {
     let (key, older, newer, read) = match versions(conflict) {
         Some(versions) => versions,
         None => match initial_edge(known, conflict) {

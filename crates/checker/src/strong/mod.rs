@@ -22,7 +22,7 @@
 //! and where that does not, the orders that follow are added until none is new, and the events run again by
 //! how far the run had come at each (`saturated`, `ranked`), or only those that follow nearby, where nothing else is possible; where that leaves much wrong, what is likely is decided step
 //! by step, with all that follows (`confident`, `dense`). If no order comes of it, the history is decided without them,
-//! so that all evidence is made of what was observed.
+//! so that all evidence is made of what was observed; what followed is then found out again step by step (`replayed`).
 //!
 //! Cost: linear where the guess is right; else each conflict costs a search between its two events,
 //! which is longer where more sessions ran side by side. The question is NP-complete (Papadimitriou
@@ -59,6 +59,7 @@ mod parallel;
 mod ranked;
 mod reach;
 mod refutation;
+mod replayed;
 mod resolve;
 mod saturated;
 mod search;
@@ -69,6 +70,7 @@ mod solver;
 mod sorted;
 mod spare;
 mod steps;
+mod stuck;
 mod suggested;
 mod theory;
 pub mod timeline;
@@ -85,6 +87,7 @@ use greedy::Repair;
 use history::{Anomaly, CommitOrder, Level, OpId, TxnId};
 use known::Known;
 use refutation::Refutation;
+use replayed::Fact;
 use search::Search;
 use settled::Settled;
 use shape::Shape;
@@ -350,66 +353,22 @@ fn decide_as_observed(
             return Ok(decision);
         }
     }
-    let is_far_off = !is_enough && is_worth_saturating(observed, effort.conflicts);
-    if strategy.prune && optional.is_empty() && is_far_off {
-        let decided = decide_saturated(&known, &mut events, strategy, budget, effort)?;
-        if let Some(decision) = decided {
-            return Ok(decision);
-        }
-    }
-    events.extend(optional);
-    search(&known, events, strategy, budget, effort)
+    stuck::decide(
+        &known, events, &optional, is_enough, strategy, budget, effort,
+    )
 }
 
-/// Decides with what follows from what is known; None if that finds no order. Then `events` may be a better one.
-fn decide_saturated(
-    known: &Known<'_>,
-    events: &mut Vec<u32>,
-    strategy: Strategy,
-    budget: &Budget<'_>,
-    effort: &mut Effort,
-) -> Result<Option<Decision>, Limit> {
-    let started = Instant::now();
-    let known_twice = Known::new(known.observed, known.shape, known.timeline.clone());
-    let saturation = saturated::saturated(known_twice, events, budget);
-    effort.saturate_seconds = started.elapsed().as_secs_f64();
-    let Some(saturated) = saturation? else {
-        return Ok(None);
-    };
-    effort.implied = saturated.known.implied_count();
-    effort.decided = saturated.decided;
-    events.clone_from(&saturated.events);
-    if saturated.is_contradictory {
-        return Ok(None);
-    }
-    let order = saturated.events;
-    match search(&saturated.known, order, strategy, budget, effort) {
-        Ok(Decision::Holds(order)) => return Ok(Some(Decision::Holds(order))),
-        Ok(Decision::Violated(_)) => {}
-        // What found no way with edges that may be wrong may find one without.
-        Err(limit) => budget.check("solve").map_err(|_| limit)?,
-    }
-    Ok(None)
-}
-
-/// With more conflicts than one in so many transactions, a guess is far off.
-const FAR_OFF: usize = 8;
-
-/// Whether so much is open that finding out first what follows costs less.
-fn is_worth_saturating(observed: &Observed<'_>, conflicts: usize) -> bool {
-    conflicts + observed.ambiguous.len() > observed.history.txn_count() / FAR_OFF
-}
-
-/// Goes on from an order that agrees with everything known: prunes, repairs, solves.
+/// Goes on from an order that agrees with everything known, and from what saturation found out: prunes, repairs, solves.
 fn search(
     known: &Known<'_>,
     events: Vec<u32>,
+    facts: &[Fact],
     strategy: Strategy,
     budget: &Budget<'_>,
     effort: &mut Effort,
 ) -> Result<Decision, Limit> {
     let theory = Theory::new(Topological::new(known, events));
-    let (theory, likely) = match prepare(known, theory, strategy, budget, effort)? {
+    let (theory, likely) = match prepare(known, theory, facts, strategy, budget, effort)? {
         Ok(prepared) => prepared,
         Err(refutation) => return Ok(violated(known, &refutation)),
     };
@@ -437,6 +396,7 @@ fn solve<'a>(
 fn prepare<'a>(
     known: &'a Known<'a>,
     mut theory: Theory<'a>,
+    facts: &[Fact],
     strategy: Strategy,
     budget: &Budget<'_>,
     effort: &mut Effort,
@@ -446,7 +406,10 @@ fn prepare<'a>(
     if strategy.prune && !known.shape.parallel {
         (budget.progress)("pruning");
         let started = Instant::now();
-        let pruned = greedy::prune(&mut theory, known, &settled, budget);
+        let pruned = match replayed::replay(&mut theory, known, facts, budget)? {
+            Repair::Open => greedy::prune(&mut theory, known, &settled, budget),
+            contradiction => Ok(contradiction),
+        };
         effort.prune_seconds += started.elapsed().as_secs_f64();
         effort.choices = theory.choice_count();
         effort.cycles = theory.lemmas.len();

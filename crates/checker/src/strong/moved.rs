@@ -89,7 +89,7 @@ pub fn moved(
         return Ok(None);
     }
     let theory = Theory::new(Topological::new(known, order));
-    match prepare(known, theory, strategy, budget, effort)? {
+    match prepare(known, theory, &[], strategy, budget, effort)? {
         Err(refutation) => Ok(Some(violated(known, &refutation))),
         Ok((theory, likely)) if effort.left <= FEW_LEFT => {
             solve(known, theory, &likely, strategy, budget, effort).map(Some)
@@ -111,7 +111,7 @@ pub fn pruned(
         ..strategy
     };
     let theory = Theory::new(Topological::new(known, order));
-    let prepared = prepare(known, theory, pruning, budget, effort)?;
+    let prepared = prepare(known, theory, &[], pruning, budget, effort)?;
     Ok(prepared
         .err()
         .map(|refutation| violated(known, &refutation)))

@@ -25,6 +25,7 @@
 use super::conflicts::{self, Conflict};
 use super::known::{Edges, Known};
 use super::reach::Reach;
+use super::replayed::Fact;
 use super::versions::Versions;
 use super::{Settled, confident, ranked, sorted};
 use crate::Budget;
@@ -57,6 +58,9 @@ pub struct Saturated<'a> {
     pub is_contradictory: bool,
     /// How many orders of versions were decided to find the order of events.
     pub decided: usize,
+    /// What the edges are about, each behind those that it follows from; also those that were not kept.
+    /// None where some were only taken to follow.
+    pub facts: Vec<Fact>,
 }
 
 /// Saturates; `given` is an order along what is known. None if that would take too much.
@@ -85,6 +89,7 @@ fn saturated_by<'a>(
         versions,
         reach,
         implied: Vec::new(),
+        facts: Vec::new(),
         order: given.to_vec(),
         place: vec![0; known.events()],
         known,
@@ -97,7 +102,7 @@ fn saturated_by<'a>(
             &[("implied orders", state.implied.len() as u64)],
         )?;
         state.find_before();
-        let found = state.implied();
+        let found = state.find_implied();
         let is_little = found.len() <= given.len() / LITTLE;
         if !state.add(found) {
             is_contradictory = true;
@@ -128,7 +133,25 @@ fn saturated_by<'a>(
         events,
         is_contradictory,
         decided,
+        facts: match state.reach {
+            Reach::Window(_) => Vec::new(),
+            _ => state.facts,
+        },
     })
+}
+
+/// What one round finds.
+#[derive(Default)]
+struct Found {
+    edges: Vec<(u32, u32)>,
+    facts: Vec<Fact>,
+}
+
+impl Found {
+    fn push(&mut self, from: u32, to: u32, fact: Fact) {
+        self.edges.push((from, to));
+        self.facts.push(fact);
+    }
 }
 
 struct Saturation<'a> {
@@ -138,6 +161,7 @@ struct Saturation<'a> {
     reach: Reach,
     /// Edges that follow, from and to.
     implied: Vec<(u32, u32)>,
+    facts: Vec<Fact>,
     order: Vec<u32>,
     place: Vec<u32>,
 }
@@ -227,10 +251,16 @@ impl Saturation<'_> {
         self.known.imply(&self.implied);
     }
 
-    /// The edges that follow and are not there.
-    fn implied(&self) -> Vec<(u32, u32)> {
+    /// The edges that follow and are not there. What they are about is noted.
+    fn find_implied(&mut self) -> Vec<(u32, u32)> {
+        let mut found = Found::default();
+        self.ask_all(&mut found);
+        self.facts.append(&mut found.facts);
+        found.edges
+    }
+
+    fn ask_all(&self, found: &mut Found) {
         let shape = self.known.shape;
-        let mut found = Vec::new();
         let mut writers: Vec<u32> = Vec::new();
         for key in self.versions.keys() {
             writers.clear();
@@ -244,8 +274,8 @@ impl Saturation<'_> {
             if shape.exclusive {
                 for (at, &a) in writers.iter().enumerate() {
                     for &b in writers.iter().skip(at + 1).take(near) {
-                        self.ask_overlap(a, b, &mut found);
-                        self.ask_overlap(b, a, &mut found);
+                        self.ask_overlap(key, a, b, found);
+                        self.ask_overlap(key, b, a, found);
                     }
                 }
             }
@@ -265,41 +295,52 @@ impl Saturation<'_> {
                         && other != writer
                         && other != reader
                     {
-                        self.ask(reader, writer, other, &mut found);
+                        self.ask((key, reader, writer), other, found);
                     }
                 }
             }
         }
-        found
     }
 
     /// What follows if a started before b committed, where the two may not overlap.
-    fn ask_overlap(&self, a: u32, b: u32, found: &mut Vec<(u32, u32)>) {
+    fn ask_overlap(&self, key: u32, a: u32, b: u32, found: &mut Found) {
         let shape = self.known.shape;
         if self.leads_to(shape.start(a), shape.commit(b))
             && !self.leads_to(shape.commit(a), shape.start(b))
         {
-            found.push((shape.commit(a), shape.start(b)));
+            let fact = Fact::Overlap {
+                key,
+                older: a,
+                newer: b,
+            };
+            found.push(shape.commit(a), shape.start(b), fact);
         }
     }
 
-    /// What follows for a reader, the writer of its version and another writer of the key.
-    fn ask(&self, reader: u32, writer: u32, other: u32, found: &mut Vec<(u32, u32)>) {
+    /// What follows for a read, given by key, reader and writer, and another writer of the key.
+    fn ask(&self, read: (u32, u32, u32), other: u32, found: &mut Found) {
         let shape = self.known.shape;
+        let (key, reader, writer) = read;
         let (start, end) = (shape.start(reader), shape.commit(other));
+        let fact = Fact::Read {
+            key,
+            reader,
+            writer,
+            other,
+        };
         if shape.parallel {
             // A stale read is wrong only if it depends on who overwrote its version.
             let has_older = writer != Link::INITIAL;
             let writer = shape.commit(writer);
             if has_older && self.leads_to(end, start) && !self.leads_to(end, writer) {
-                found.push((end, writer));
+                found.push(end, writer, fact);
             }
             return;
         }
         let is_newer = writer == Link::INITIAL || self.leads_to(shape.commit(writer), end);
         if is_newer {
             if !self.leads_to(start, end) {
-                found.push((start, end));
+                found.push(start, end, fact);
             }
             return;
         }
@@ -310,7 +351,7 @@ impl Saturation<'_> {
                 shape.commit(writer)
             };
             if !self.leads_to(end, to) {
-                found.push((end, to));
+                found.push(end, to, fact);
             }
         }
     }
@@ -375,7 +416,7 @@ mod tests {
         assert_eq!(events, all, "seed {seed}, {level}");
         let decide = |known: &Known<'_>, events: Vec<u32>| {
             let (strategy, mut effort) = (Strategy::default(), Effort::default());
-            search(known, events, strategy, &budget, &mut effort).unwrap()
+            search(known, events, &[], strategy, &budget, &mut effort).unwrap()
         };
         let Decision::Holds(order) = decide(&saturated.known, saturated.events) else {
             return;
