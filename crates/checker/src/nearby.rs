@@ -148,8 +148,13 @@ fn anomalies(part: &Part, asked: Asked<'_>, budget: &Budget<'_>) -> Option<Vec<A
         ..Budget::default()
     };
     let observed = observe(&part.history, asked.initial, asked.keys, &budget).ok()?;
+    // An order of the part is of no use.
+    let strategy = Strategy {
+        stepwise: false,
+        ..asked.strategy
+    };
     let mut engine = Engine::new(&observed, &budget)
-        .by(asked.strategy)
+        .by(strategy)
         .minimizing(asked.initial, asked.keys)
         .of_part();
     match engine.verdict(asked.level) {

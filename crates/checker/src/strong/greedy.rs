@@ -105,6 +105,8 @@ pub fn repair(
 ) -> Result<usize, Limit> {
     let mut weights: FxHashMap<u32, u32> = FxHashMap::default();
     let (mut fewest, mut since) = (usize::MAX, 0);
+    let event_count = theory.order.events().len() as u64;
+    let visits_max = theory.order.visits + VISITS_MIN + VISITS_FOR_EACH * event_count;
     let patience = if known.observed.ambiguous.is_empty() {
         PATIENCE
     } else {
@@ -123,6 +125,9 @@ pub fn repair(
             if at.is_multiple_of(ASK_EVERY) {
                 budget.check_at("repair", &counts(theory, count - at))?;
             }
+            if theory.order.visits > visits_max {
+                return Ok(count);
+            }
             put_right(theory, conflict, &mut weights);
         }
     }
@@ -132,6 +137,10 @@ pub fn repair(
 /// possible writers, which the solver is better at.
 const PATIENCE: usize = 40;
 const PATIENCE_AMBIGUOUS: usize = 20;
+
+/// No more events are looked at for a repair; what needs more is mostly never right.
+const VISITS_MIN: u64 = 5_000_000;
+const VISITS_FOR_EACH: u64 = 100;
 
 /// Puts a conflict right. Where other choices stand in the way, those that stood in the way least
 /// often so far are taken back.

@@ -254,6 +254,8 @@ pub struct Strategy {
     pub prune: bool,
     /// Repair the order as far as that goes before the solver is asked.
     pub repair: bool,
+    /// Decide the orders of versions step by step where an order is far off, which finds orders only.
+    pub stepwise: bool,
     /// The solver that is asked about what is left.
     pub solver: SatSolver,
     /// Name and count what violates a weak level. Without that it is found out sooner which levels hold.
@@ -267,6 +269,7 @@ impl Default for Strategy {
             guess: true,
             prune: true,
             repair: true,
+            stepwise: true,
             solver: SatSolver::default(),
             explain: true,
         }
@@ -406,10 +409,13 @@ fn prepare<'a>(
     if strategy.prune && !known.shape.parallel {
         (budget.progress)("pruning");
         let started = Instant::now();
-        let pruned = match replayed::replay(&mut theory, known, facts, budget)? {
-            Repair::Open => greedy::prune(&mut theory, known, &settled, budget),
-            contradiction => Ok(contradiction),
-        };
+        let mut pruned = greedy::prune(&mut theory, known, &settled, budget);
+        if !facts.is_empty() && matches!(pruned, Ok(Repair::Open)) {
+            pruned = match replayed::replay(&mut theory, known, facts, budget) {
+                Ok(Repair::Open) => greedy::prune(&mut theory, known, &settled, budget),
+                found => found,
+            };
+        }
         effort.prune_seconds += started.elapsed().as_secs_f64();
         effort.choices = theory.choice_count();
         effort.cycles = theory.lemmas.len();

@@ -27,7 +27,7 @@ use super::known::{Edges, Known};
 use super::reach::Reach;
 use super::replayed::Fact;
 use super::versions::Versions;
-use super::{Settled, confident, ranked, sorted};
+use super::{Settled, Strategy, confident, ranked, sorted};
 use crate::Budget;
 use crate::budget::Limit;
 use crate::observe::Link;
@@ -58,6 +58,8 @@ pub struct Saturated<'a> {
     pub is_contradictory: bool,
     /// How many orders of versions were decided to find the order of events.
     pub decided: usize,
+    /// The versions, where deciding their orders was possible but did not seem worth it.
+    pub undecided: Option<Versions>,
     /// What the edges are about, each behind those that it follows from; also those that were not kept.
     /// None where some were only taken to follow.
     pub facts: Vec<Fact>,
@@ -67,12 +69,13 @@ pub struct Saturated<'a> {
 pub fn saturated<'a>(
     known: Known<'a>,
     given: &[u32],
+    strategy: Strategy,
     budget: &Budget<'_>,
 ) -> Result<Option<Saturated<'a>>, Limit> {
     let Some(reach) = Reach::new(&known, given.len()) else {
         return Ok(None);
     };
-    saturated_by(known, given, reach, budget).map(Some)
+    saturated_by(known, given, reach, strategy, budget).map(Some)
 }
 
 /// The same by these rows, which are empty.
@@ -80,6 +83,7 @@ fn saturated_by<'a>(
     known: Known<'a>,
     given: &[u32],
     reach: Reach,
+    strategy: Strategy,
     budget: &Budget<'_>,
 ) -> Result<Saturated<'a>, Limit> {
     (budget.progress)("saturating");
@@ -123,16 +127,22 @@ fn saturated_by<'a>(
             ranked::run_again(&state.known, &state.order, &rank)
         }
     };
-    let mut decided = 0;
+    let (mut decided, mut undecided) = (0, None);
     if state.asks_all && !is_contradictory && !state.known.shape.parallel {
         state.reach = Reach::none();
-        (events, decided) = state.decided(events, budget)?;
+        match strategy.stepwise && state.is_worth_deciding(&events) {
+            true => {
+                (events, decided) = decided_order(&state.known, &state.versions, events, budget)?
+            }
+            false => undecided = Some(state.versions),
+        }
     }
     Ok(Saturated {
         known: state.known,
         events,
         is_contradictory,
         decided,
+        undecided,
         facts: match state.reach {
             Reach::Window(_) => Vec::new(),
             _ => state.facts,
@@ -154,6 +164,25 @@ impl Found {
     }
 }
 
+/// An order with fewer conflicts than the given one, if deciding the orders of versions step by step finds one; and how
+/// many orders of versions were decided for it.
+pub fn decided_order(
+    known: &Known<'_>,
+    versions: &Versions,
+    given: Vec<u32>,
+    budget: &Budget<'_>,
+) -> Result<(Vec<u32>, usize), Limit> {
+    let conflicts = conflicts_of(known, &given).len();
+    let decided = confident::decided(known, versions, &given, budget)?;
+    let better = decided.filter(|(events, _)| conflicts_of(known, events).len() < conflicts);
+    Ok(better.unwrap_or((given, 0)))
+}
+
+fn conflicts_of(known: &Known<'_>, events: &[u32]) -> Vec<Conflict> {
+    let observed = known.observed;
+    conflicts::walk(observed, known.shape, events, &Settled { observed }).conflicts
+}
+
 struct Saturation<'a> {
     known: Known<'a>,
     versions: Versions,
@@ -167,14 +196,9 @@ struct Saturation<'a> {
 }
 
 impl Saturation<'_> {
-    /// A better order than the given one, if much is wrong with it and there is one; and how many
-    /// orders of versions were decided for it.
-    fn decided(&self, given: Vec<u32>, budget: &Budget<'_>) -> Result<(Vec<u32>, usize), Limit> {
-        let (observed, shape) = (self.known.observed, self.known.shape);
-        let conflicts_of = |events: &[u32]| {
-            conflicts::walk(observed, shape, events, &Settled { observed }).conflicts
-        };
-        let conflicts = conflicts_of(&given);
+    /// Whether so much is wrong with an order that versions are better decided step by step.
+    fn is_worth_deciding(&self, given: &[u32]) -> bool {
+        let conflicts = conflicts_of(&self.known, given);
         // Deciding version orders helps no read to its writer.
         let is_explained = |conflict: &&Conflict| !matches!(conflict, Conflict::Unexplained { .. });
         let explained = conflicts.iter().filter(is_explained).count();
@@ -182,12 +206,7 @@ impl Saturation<'_> {
             0..=MANY_EVENTS => MANY,
             _ => MANY_OF_MANY,
         };
-        if explained <= given.len() / many {
-            return Ok((given, 0));
-        }
-        let decided = confident::decided(&self.known, &self.versions, &given, budget)?;
-        let better = decided.filter(|(events, _)| conflicts_of(events).len() < conflicts.len());
-        Ok(better.unwrap_or((given, 0)))
+        explained > given.len() / many
     }
 
     fn place_all(&mut self) {
@@ -387,7 +406,7 @@ impl Saturation<'_> {
 mod tests {
     use super::super::reach::Window;
     use super::super::shape::Shape;
-    use super::super::{Decision, Effort, Strategy, search};
+    use super::super::{Decision, Effort, search};
     use super::*;
     use crate::observe::observe;
     use crate::windows::tests::random_history;
@@ -408,7 +427,7 @@ mod tests {
             return;
         };
         let reach = Reach::Window(Window::of_words(1));
-        let saturated = saturated_by(new(), &given, reach, &budget).unwrap();
+        let saturated = saturated_by(new(), &given, reach, Strategy::default(), &budget).unwrap();
         let mut events = saturated.events.clone();
         events.sort_unstable();
         let mut all = given.clone();

@@ -11,9 +11,10 @@
 use super::known::Known;
 use super::moved::FEW_LEFT;
 use super::replayed::Fact;
+use super::saturated::{decided_order, saturated};
 use super::theory::Theory;
 use super::topological::Topological;
-use super::{Decision, Effort, Strategy, prepare, saturated, search, solve, violated};
+use super::{Decision, Effort, Strategy, prepare, search, solve, violated};
 use crate::Budget;
 use crate::budget::Limit;
 use crate::observe::Observed;
@@ -23,8 +24,10 @@ use std::time::Instant;
 /// With more conflicts than one in so many transactions, a guess is far off.
 pub const FAR_OFF: usize = 8;
 
-/// How often a solver asks before it is given up, while there is something else to try.
+/// How often a solver asks before it is given up, while there is something else to try; and where repair left more
+/// than little, which an order along all that follows does better.
 const ASKED_MAX: u32 = 20_000;
+const ASKED_OF_MANY_MAX: u32 = 1000;
 
 /// Decides; `events` are along everything known, `optional` those of transactions that need not count. Of snapshots
 /// that history suggests, `is_enough`.
@@ -41,7 +44,14 @@ pub fn decide(
     if strategy.prune && optional.is_empty() {
         let is_far_off = is_worth_saturating(known.observed, effort.conflicts);
         if !is_far_off {
-            let decided = attempt(known, events.clone(), FEW_LEFT, strategy, budget, effort)?;
+            let decided = attempt(
+                known,
+                events.clone(),
+                ASKED_OF_MANY_MAX,
+                strategy,
+                budget,
+                effort,
+            )?;
             if let Some(decision) = decided {
                 return Ok(decision);
             }
@@ -62,11 +72,11 @@ fn is_worth_saturating(observed: &Observed<'_>, conflicts: usize) -> bool {
     conflicts + observed.ambiguous.len() > observed.history.txn_count() / FAR_OFF
 }
 
-/// Decides from an order, if that is soon done and repair leaves no more than so many conflicts.
+/// Decides from an order, if that is soon done. Where repair leaves more than little, a solver asks at most so often.
 fn attempt(
     known: &Known<'_>,
     events: Vec<u32>,
-    left_max: usize,
+    of_many_max: u32,
     strategy: Strategy,
     budget: &Budget<'_>,
     effort: &mut Effort,
@@ -76,11 +86,12 @@ fn attempt(
         Ok(prepared) => prepared,
         Err(refutation) => return Ok(Some(violated(known, &refutation))),
     };
-    if effort.left > left_max {
-        return Ok(None);
-    }
+    let asked_max = match effort.left {
+        0..=FEW_LEFT => ASKED_MAX,
+        _ => of_many_max,
+    };
     let asked = AtomicU32::new(0);
-    let probe = || budget.patience(&asked, ASKED_MAX);
+    let probe = || budget.patience(&asked, asked_max);
     let patient = Budget {
         probe: &probe,
         ..*budget
@@ -102,7 +113,7 @@ fn decide_saturated(
 ) -> Result<Result<Decision, Vec<Fact>>, Limit> {
     let started = Instant::now();
     let known_twice = Known::new(known.observed, known.shape, known.timeline.clone());
-    let saturation = saturated::saturated(known_twice, events, budget);
+    let saturation = saturated(known_twice, events, strategy, budget);
     effort.saturate_seconds = started.elapsed().as_secs_f64();
     let Some(saturated) = saturation? else {
         return Ok(Err(Vec::new()));
@@ -113,15 +124,24 @@ fn decide_saturated(
     if saturated.is_contradictory {
         return Ok(Err(saturated.facts));
     }
-    let order = saturated.events;
-    match attempt(
-        &saturated.known,
-        order,
-        usize::MAX,
-        strategy,
-        budget,
-        effort,
-    )? {
+    let known = &saturated.known;
+    let again = |events: &[u32], effort: &mut Effort| {
+        attempt(known, events.to_vec(), ASKED_MAX, strategy, budget, effort)
+    };
+    let mut decision = again(events, effort)?;
+    if decision.is_none()
+        && strategy.stepwise
+        && let Some(versions) = &saturated.undecided
+    {
+        let started = Instant::now();
+        let given = events.clone();
+        (*events, effort.decided) = decided_order(known, versions, given, budget)?;
+        effort.saturate_seconds += started.elapsed().as_secs_f64();
+        if effort.decided > 0 {
+            decision = again(events, effort)?;
+        }
+    }
+    match decision {
         Some(Decision::Holds(order)) => Ok(Ok(Decision::Holds(order))),
         _ => Ok(Err(saturated.facts)),
     }

@@ -77,8 +77,8 @@ fn write_skew_is_a_short_story() {
     );
     assert_eq!(
         text,
-        "write-skew: s1t1 read x=1, which s2t2 overwrote with x=2; s2t2 read y=1, which \
-         s1t1 overwrote with y=2: neither saw what the other wrote, so neither can come \
+        "write-skew: s2t2 read y=1, which s1t1 overwrote with y=2; s1t1 read x=1, which \
+         s2t2 overwrote with x=2: neither saw what the other wrote, so neither can come \
          first. y=1 is older than y=2: the other way round, s1t1 read x=1 of s0t0; s0t0 \
          overwrote y=2 of s1t1 with y=1: a circle. x=1 is older than x=2: the other way \
          round, s2t2 read y=1 of s0t0; s0t0 overwrote x=2 of s2t2 with x=1: a circle."
@@ -86,8 +86,8 @@ fn write_skew_is_a_short_story() {
     let text = told(Level::Serializable, &["1 r x 0 w y 2", "2 r y 0 w x 2"]);
     assert_eq!(
         text,
-        "write-skew: s1t0 read x=0, which s2t1 overwrote with x=2; s2t1 read y=0, which \
-         s1t0 overwrote with y=2: neither saw what the other wrote, so neither can come \
+        "write-skew: s2t1 read y=0, which s1t0 overwrote with y=2; s1t0 read x=0, which \
+         s2t1 overwrote with x=2: neither saw what the other wrote, so neither can come \
          first."
     );
 }
@@ -124,8 +124,8 @@ fn uncertain_orders_are_told_with_their_reasons() {
     );
     assert_eq!(
         text,
-        "G2-item-process: s1t2 precedes s1t3 in their session; s1t3 read x=1, which s0t1 \
-         overwrote with x=2; s0t1 read y=0, which s1t2 overwrote with y=1: a circle. x=1 is \
+        "G2-item-process: s0t1 read y=0, which s1t2 overwrote with y=1; s1t2 precedes s1t3 in \
+         their session; s1t3 read x=1, which s0t1 overwrote with x=2: a circle. x=1 is \
          older than x=2: the other way round, s0t0 precedes s0t1 in their session; s0t0 \
          overwrote x=2 of s0t1 with x=1: a circle."
     );
