@@ -286,6 +286,18 @@ fn regression_an_element_from_nowhere_tells_who_cannot_have_committed() {
     );
 }
 
+/// Where no order satisfies a weak level with all increments before the read, it is one that the read saw one of: the
+/// three before it sum up to the same.
+#[test]
+fn regression_increments_seen_are_told_where_those_before_sum_up_to_the_same() {
+    all_agree(
+        "{\"session\":0,\"ops\":[[\"inc\",0,3]]}\n\
+         {\"session\":0,\"ops\":[[\"inc\",0,1],[\"w\",1,0]]}\n\
+         {\"session\":0,\"ops\":[[\"inc\",0,-3],[\"r\",1,0]]}\n\
+         {\"session\":0,\"ops\":[[\"r\",1,null],[\"rcount\",0,1]]}\n",
+    );
+}
+
 #[test]
 fn sets_with_times_agree_with_the_definition() {
     let shape = Shape {
