@@ -5,7 +5,7 @@ use crate::small;
 use checker::{Options, check};
 use history::{Builder, History, Initial, Interval, Level, Op, OpKind, Status, Value};
 use history::{ValueCode, definition};
-use small::{Random, Tally, parse, seeds, show};
+use small::{Random, Tally, all_agree, seeds, show};
 
 /// What a key holds.
 #[derive(Clone, Copy, PartialEq)]
@@ -267,13 +267,6 @@ fn elements_added_twice_and_indeterminate_transactions_agree_with_the_definition
         ..Shape::default()
     };
     agree(&shape, seeds(250_000, 500));
-}
-
-/// The verdicts at all levels agree with the definition, and none is unknown.
-fn all_agree(lines: &str) {
-    let levels: Vec<Level> = Level::all().collect();
-    let checked = Tally::default().add(&parse(lines), &levels, &Options::default(), false);
-    checked.unwrap_or_else(|wrong| panic!("{wrong}"));
 }
 
 /// The first transaction was shown an element that nobody added, so it cannot be the one that the second read from.

@@ -2,9 +2,11 @@
 //! history looks like, so that whatever can come together does. Every verdict is certified.
 use crate::small;
 
-use checker::Options;
-use history::{Builder, History, Interval, Level, Op, OpKind, Status, Value, ValueCode};
+use checker::{Options, Strategy};
+use history::{Builder, History, Initial, Interval, KeyOrder, Level, Op, OpKind, Status};
+use history::{Value, ValueCode};
 use small::{Random, Tally, seeds};
+use std::fmt;
 
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Datatype {
@@ -16,7 +18,6 @@ enum Datatype {
 use Datatype::*;
 
 /// What a history looks like; shares in percent.
-#[derive(Debug)]
 pub struct Mixture {
     keys: Vec<Datatype>,
     sessions: u64,
@@ -40,6 +41,9 @@ pub struct Mixture {
     times: Option<u64>,
     /// How often an operation on a register has a version number.
     recorded: u64,
+    /// What is asked about it, and how.
+    pub levels: Vec<Level>,
+    pub options: Options<'static>,
 }
 
 impl Mixture {
@@ -61,9 +65,37 @@ impl Mixture {
                 _ => Counter,
             }
         });
-        let keys = keys.collect();
+        let keys: Vec<Datatype> = keys.collect();
+        let assumed = match keys.iter().any(|key| matches!(key, Set | Counter)) {
+            true => KeyOrder::Free,
+            false => KeyOrder::ALL[one_of(&[0, 0, 0, 1, 2, 3, 4]) as usize],
+        };
+        let mut levels: Vec<Level> = Level::all().collect();
+        if one_of(&[0, 1]) == 1 {
+            // What was found out about others is no help then.
+            let numbers: Vec<u64> = (0..levels.len() as u64).collect();
+            levels = vec![levels[one_of(&numbers) as usize]];
+        }
         Mixture {
             keys,
+            levels,
+            options: Options {
+                initial: match one_of(&[0, 0, 0, 1, 2]) {
+                    0 => Initial::default(),
+                    1 => Initial::NilOnly,
+                    _ => Initial::Value(Value::from(1u64)),
+                },
+                keys: assumed,
+                strategy: Strategy {
+                    cycles: one_of(&[0, 1, 1]) == 1,
+                    guess: one_of(&[0, 1, 1]) == 1,
+                    prune: one_of(&[0, 1, 1]) == 1,
+                    repair: one_of(&[0, 1, 1]) == 1,
+                    explain: one_of(&[0, 1, 1]) == 1,
+                    ..Strategy::default()
+                },
+                ..Options::default()
+            },
             sessions: one_of(&[1, 2, 2, 3, 3, 9]),
             txns: one_of(&[3, 5, 6, 7, 8]),
             ops: one_of(&[1, 2, 3, 4, 5]),
@@ -78,6 +110,18 @@ impl Mixture {
             times: [None, None, Some(3), Some(12), Some(40)][one_of(&[0, 1, 2, 3, 4]) as usize],
             recorded: one_of(&[0, 0, 50, 100]),
         }
+    }
+}
+
+impl fmt::Display for Mixture {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Options {
+            initial,
+            keys,
+            strategy,
+            ..
+        } = &self.options;
+        write!(f, "{initial:?}, keys are {keys}, {strategy:?}")
     }
 }
 
@@ -287,15 +331,14 @@ pub fn random_history(mixture: &Mixture, random: &mut Random) -> History {
 
 #[test]
 fn whatever_comes_together_agrees_with_the_definition() {
-    let levels: Vec<Level> = Level::all().collect();
     let mut tally = Tally::default();
     for seed in seeds(0, 10_000) {
         let mut random = Random(seed);
         let mixture = Mixture::drawn(&mut random);
         let history = random_history(&mixture, &mut random);
         let tolerates = mixture.keys.contains(&Counter);
-        let checked = tally.add(&history, &levels, &Options::default(), tolerates);
-        checked.unwrap_or_else(|wrong| panic!("seed {seed}, {wrong}\n{mixture:?}"));
+        let checked = tally.add(&history, &mixture.levels, &mixture.options, tolerates);
+        checked.unwrap_or_else(|wrong| panic!("seed {seed}, {wrong}\n{mixture}"));
     }
     println!("{tally:?}");
     let decided = tally.held + tally.violated;
