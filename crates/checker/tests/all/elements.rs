@@ -291,6 +291,15 @@ fn regression_increments_seen_are_told_where_those_before_sum_up_to_the_same() {
     );
 }
 
+/// By the times the read comes after the increment, and by the session before it.
+#[test]
+fn regression_a_session_against_the_clock_leaves_nothing_that_a_counter_can_be() {
+    all_agree(
+        "{\"session\":0,\"ops\":[[\"rcount\",0,0]],\"start\":30,\"end\":31}\n\
+         {\"session\":0,\"ops\":[[\"inc\",0,1]],\"start\":10,\"end\":11}\n",
+    );
+}
+
 #[test]
 fn sets_with_times_agree_with_the_definition() {
     let shape = Shape {

@@ -40,8 +40,10 @@ struct Mixture {
     silent: u64,
     /// By how much times are off, if there are any.
     times: Option<u64>,
-    /// How often an operation on a register has a version number.
+    /// How often an operation has a version number.
     recorded: u64,
+    /// How often a session does a transaction at another time than its turn.
+    astray: u64,
     /// What is asked about it, and how.
     levels: Vec<Level>,
     options: Options<'static>,
@@ -110,6 +112,7 @@ impl Mixture {
             silent: one_of(&[0, 0, 0, 15]),
             times: [None, None, Some(3), Some(12), Some(40)][one_of(&[0, 1, 2, 3, 4]) as usize],
             recorded: one_of(&[0, 0, 50, 100]),
+            astray: one_of(&[0, 0, 0, 30]),
         }
     }
 }
@@ -172,7 +175,15 @@ fn plans(mixture: &Mixture, random: &mut Random) -> Vec<Plan> {
             steps,
         });
     }
-    plans.sort_by_key(|plan| plan.session);
+    plans.sort_by_cached_key(|plan: &Plan| {
+        let is_astray = random.chance(mixture.astray);
+        let turn = if is_astray {
+            random.below(count)
+        } else {
+            plan.place
+        };
+        (plan.session, turn)
+    });
     plans
 }
 
@@ -315,7 +326,7 @@ fn built(mixture: &Mixture, random: &mut Random) -> Builder {
                 key: key_id,
                 value,
             });
-            if datatype == Register && random.chance(mixture.recorded) {
+            if random.chance(mixture.recorded) {
                 let is_right = random.chance(90);
                 builder.record_version(if is_right {
                     plan.place
@@ -330,6 +341,7 @@ fn built(mixture: &Mixture, random: &mut Random) -> Builder {
                 start: middle - random.below(noise) as i64,
                 end: match random.below(10) {
                     0 => Interval::NEVER,
+                    1 => middle - 50,
                     _ => middle + random.below(noise) as i64,
                 },
             }
