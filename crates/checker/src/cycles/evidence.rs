@@ -73,6 +73,16 @@ pub fn is_certain(observed: &Observed<'_>, edges: &[Edge]) -> bool {
     !edges.iter().any(is_shown)
 }
 
+/// Which orders a cycle needs besides those of the data.
+pub fn scope(edges: &[Edge]) -> Scope {
+    let has = |kind: EdgeKind| edges.iter().any(|edge| edge.kind == kind);
+    match (has(EdgeKind::Rt), has(EdgeKind::So)) {
+        (true, _) => Scope::RealTime,
+        (false, true) => Scope::Sessions,
+        (false, false) => Scope::Data,
+    }
+}
+
 /// The name of a cycle of a class and a scope: a story, where it is one.
 pub fn name(observed: &Observed<'_>, class: Class, scope: Scope, edges: &[Edge]) -> AnomalyKind {
     match class {

@@ -258,6 +258,9 @@ fn find(
                         continue;
                     }
                     known.push(first);
+                    // One that needs less may be found only here: a search that needs less may have ended at one that
+                    // is not certain, or at its limit.
+                    let scope = evidence::scope(&edges);
                     let kind = evidence::name(graph.observed, class, scope, &edges);
                     found.push(Found {
                         class,

@@ -53,12 +53,21 @@ impl Expanded<'_> {
                 let Some(snapshot) = snapshot(read.reader) else {
                     continue;
                 };
-                if sums.before(snapshot) == read.target {
-                    continue;
-                }
+                let (count, sum) = sums.before(snapshot);
                 let Sight::Decoded(seen) = sight else {
+                    if sum == read.target {
+                        continue;
+                    }
                     return None;
                 };
+                // Others that come before it may sum up to the same; the order proves nothing if it saw those.
+                let is_before = |at: &u32| {
+                    let writer = counter.increments[*at as usize].txn;
+                    places[writer.index()] < snapshot
+                };
+                if seen.len() == count && seen.iter().all(is_before) {
+                    continue;
+                }
                 let writers = seen.iter().map(|&at| counter.increments[at as usize].txn);
                 reads.extend(writers.map(|writer| (read.op, writer)));
                 if seen.is_empty() {
@@ -170,8 +179,10 @@ impl Prefixes {
         Prefixes { sums }
     }
 
-    fn before(&self, place: u32) -> i128 {
+    /// How many increments come before a place, and what they sum up to.
+    fn before(&self, place: u32) -> (usize, i128) {
         let count = self.sums.partition_point(|&(at, _)| at < place);
-        count.checked_sub(1).map_or(0, |last| self.sums[last].1)
+        let last = count.checked_sub(1);
+        (count, last.map_or(0, |last| self.sums[last].1))
     }
 }

@@ -14,6 +14,7 @@ mod key_order;
 mod limits;
 mod linearizable;
 mod minimal;
+mod mixtures;
 mod serial_runs;
 mod shape;
 mod shapes;

@@ -1,7 +1,9 @@
 //! Small random histories: reads mostly return some value that somebody wrote.
 
+use checker::{Options, check};
 use history::format::{Format, ReadOptions, Source, read};
-use history::{Builder, History, Interval, Op, OpKind, Status, Value, ValueCode};
+use history::{Builder, History, Interval, Level, Op, OpKind, Status, Value, ValueCode, Verdict};
+use history::{LevelResult, certificate, certify_assuming, definition};
 
 /// What a random history looks like; shares in percent.
 #[derive(Clone, Debug)]
@@ -255,6 +257,103 @@ fn read_value(shape: &Shape, random: &mut Random, written: &[u64], own: Option<&
         }
         at => ValueCode(written[at as usize - 1] as u32),
     }
+}
+
+/// So many seeds from the first on; `ISOLDE_SEEDS` asks for more.
+pub fn seeds(start: u64, count: u64) -> std::ops::Range<u64> {
+    let factor = std::env::var("ISOLDE_SEEDS").ok();
+    let factor: u64 = factor.and_then(|text| text.parse().ok()).unwrap_or(1);
+    start..start + count * factor
+}
+
+/// How many verdicts were what.
+#[derive(Default, Debug)]
+pub struct Tally {
+    pub held: u64,
+    pub violated: u64,
+    pub unknown: u64,
+    /// Histories that the definitions give no answer on.
+    pub out_of_scope: u64,
+}
+
+impl Tally {
+    /// Holds the verdicts on a history against the definition and the certifier; what is wrong, if something is. An
+    /// unknown verdict is wrong unless it is tolerated. Violations that nothing was to be said about are not certified.
+    pub fn add(
+        &mut self,
+        history: &History,
+        levels: &[Level],
+        options: &Options<'_>,
+        tolerates_unknown: bool,
+    ) -> Result<(), String> {
+        let (initial, keys) = (&options.initial, options.keys);
+        let Ok(truth) = definition::holds_all_assuming(history, initial, keys) else {
+            self.out_of_scope += 1;
+            return Ok(());
+        };
+        self.compare(history, &truth, levels, options, tolerates_unknown)
+    }
+
+    /// The same where the truth is known.
+    pub fn compare(
+        &mut self,
+        history: &History,
+        truth: &[(Level, bool)],
+        levels: &[Level],
+        options: &Options<'_>,
+        tolerates_unknown: bool,
+    ) -> Result<(), String> {
+        for answer in check(history, levels, options) {
+            let result = &answer.result;
+            let truth = truth.iter().find(|(level, _)| *level == result.level);
+            let holds = truth.expect("every level").1;
+            let wrong = |what: String| {
+                let (level, verdict) = (result.level, &result.verdict);
+                Err(format!("{level}: {what}\n{}\n{verdict:#?}", show(history)))
+            };
+            let said = match &result.verdict {
+                Verdict::Unknown(why) if !tolerates_unknown => return wrong(why.clone()),
+                Verdict::Unknown(_) => {
+                    self.unknown += 1;
+                    continue;
+                }
+                verdict => matches!(verdict, Verdict::Holds(_)),
+            };
+            if said != holds {
+                return wrong(format!("the definition says holds = {holds}"));
+            }
+            if (holds || options.strategy.explain)
+                && let Err(refusal) = certify_file(history, options, result)
+            {
+                return wrong(format!("refused: {refusal}"));
+            }
+            self.held += u64::from(holds);
+            self.violated += u64::from(!holds);
+        }
+        Ok(())
+    }
+}
+
+/// Re-checks what a certificate file says about a level.
+pub fn certify_file(
+    history: &History,
+    options: &Options<'_>,
+    result: &LevelResult,
+) -> Result<(), String> {
+    let (initial, keys) = (&options.initial, options.keys);
+    let text = certificate::to_json(history, initial, keys, std::slice::from_ref(result));
+    let read = certificate::from_json(history, &text).map_err(|error| error.to_string())?;
+    let [read] = &read.results[..] else {
+        return Err(format!("not one result: {text}"));
+    };
+    certify_assuming(history, initial, keys, read).map_err(|refusal| refusal.to_string())
+}
+
+/// The verdicts on a history in JSON lines agree with the definition at all levels, and none is unknown.
+pub fn all_agree(lines: &str) {
+    let levels: Vec<Level> = Level::all().collect();
+    let checked = Tally::default().add(&parse(lines), &levels, &Options::default(), false);
+    checked.unwrap_or_else(|wrong| panic!("{wrong}"));
 }
 
 /// The history as text.

@@ -146,10 +146,16 @@ fn is_out_of_bounds(
     let (mut least, mut greatest) = (0, 0);
     for (&txn, &total) in &counter.totals {
         let is_certain = precedence.history.status(txn) == Status::Committed;
-        if txn == reader || precedence.hides(reader, txn) {
+        if txn == reader {
             continue;
         }
         let must = is_certain && precedence.shows(txn, reader);
+        match (must, precedence.hides(reader, txn)) {
+            // A session against the clock: whatever the read returned, it is not what it should have seen.
+            (true, true) => return true,
+            (false, true) => continue,
+            (_, false) => {}
+        }
         least += if must { total } else { total.min(0) };
         greatest += if must { total } else { total.max(0) };
     }

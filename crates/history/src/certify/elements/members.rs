@@ -3,8 +3,8 @@
 use super::registers::Members;
 use crate::{Anomaly, Edge, History, OpId, OpKind, Reason, Status};
 
-/// The elements that are added in the evidence, or by an indeterminate transaction, which may show
-/// who committed; and where only reads are the evidence, all that these show.
+/// The elements that are added in the evidence; those that an indeterminate transaction added or was shown, which may
+/// show who committed and who cannot have; and where only reads are the evidence, all that these show.
 pub(super) fn members(history: &History, anomalies: &[Anomaly]) -> Members {
     let mut found = Found {
         history,
@@ -30,11 +30,7 @@ pub(super) fn members(history: &History, anomalies: &[Anomaly]) -> Members {
     }
     let is_open = |txn: &crate::TxnId| history.status(*txn) == Status::Indeterminate;
     for txn in history.txn_ids().filter(is_open) {
-        for (id, op) in history.txn_ops(txn) {
-            if op.kind == OpKind::Add {
-                found.add(id);
-            }
-        }
+        history.txn_ops(txn).for_each(|(id, _)| found.add(id));
     }
     found.members
 }
