@@ -290,7 +290,8 @@ impl Diagnosis<'_> {
         of_reads: Option<Vec<Forced>>,
         found: Contradictions,
     ) -> Result<Instances, Limit> {
-        let mut instances = Instances::new(self.rule, self.observed.history.op_count());
+        let observed = self.observed;
+        let mut instances = Instances::new(self.rule, observed.history.op_count());
         let mut asked = Vec::new();
         let mut add = |edge: Forced| {
             if edge.to == TxnId::INITIAL.0 {
@@ -302,11 +303,15 @@ impl Diagnosis<'_> {
                 asked.push(edge);
             }
         };
+        if self.rule == Rule::ReadAtomic {
+            saturate::earlier_in_session(observed, components, &mut add);
+            self.budget.check("forced edges")?;
+        }
         if let Some(edges) = of_reads {
             edges.into_iter().for_each(&mut add);
         } else if self.saturates() {
             let may_contradict = |op: u32| {
-                let is_initial = self.observed.links[op as usize] == Link::INITIAL;
+                let is_initial = observed.links[op as usize] == Link::INITIAL;
                 !is_initial || self.stale.is_none_or(|stale| stale.has(op))
             };
             let wanted = Wanted {

@@ -346,17 +346,72 @@ impl CausalEdges<'_> {
             };
             let seen = &mine[..mine.partition_point(|&txn| txn < limit)];
             // What the reader read from directly comes from `direct_edges`.
-            let counts = |txn: &&u32| **txn != read.link && other(txn) && !is_direct(**txn);
+            let counts = |txn: u32| txn != read.link && txn != read.txn && !is_direct(txn);
             let on_cycle = |txn: u32| components.same(txn, read.link);
-            let last = seen.iter().rfind(counts).copied();
-            let Some(last) = last.filter(|&txn| on_cycle(txn)) else {
+            let ends = ends_on_cycle(seen, &counts, &on_cycle);
+            ends.into_iter().flatten().for_each(&mut report);
+        }
+    }
+}
+
+/// Of the writers of a key in one session that a reader saw and that count, the last and the first on a cycle with the
+/// version read; just the last where it is alone. Those on the cycle are neighbours: session order connects the ones in
+/// between, and if any is on it, the last is.
+fn ends_on_cycle(
+    seen: &[u32],
+    counts: &dyn Fn(u32) -> bool,
+    on_cycle: &dyn Fn(u32) -> bool,
+) -> [Option<u32>; 2] {
+    let last = seen.iter().rev().copied().find(|&txn| counts(txn));
+    let Some(last) = last.filter(|&txn| on_cycle(txn)) else {
+        return [None, None];
+    };
+    let until = &seen[..seen.partition_point(|&txn| txn < last)];
+    let from = until.partition_point(|&txn| !on_cycle(txn));
+    let first = until[from..].iter().copied().find(|&txn| counts(txn));
+    [Some(last), first]
+}
+
+/// For read-atomic, calls `found` for edges on cycles from writers of a reader's session that are not the last one of the
+/// key: what these force is implied, and no proof needs it, but their reads are instances.
+pub fn earlier_in_session(observed: &Observed<'_>, components: &Components, found: &mut Found<'_>) {
+    let history = observed.history;
+    let wanted = Wanted {
+        reads: &|_| true,
+        on_cycles: Some(components),
+    };
+    let is_asked = |op: usize| {
+        let link = observed.links[op];
+        Link::is_txn(link) && wanted.asks(op as u32, link)
+    };
+    let keys = (0..history.op_count()).filter(|&op| is_asked(op));
+    let keys = keys.map(|op| history.ops().keys[op].0);
+    let writers = Writers::of_keys(observed, keys, None);
+    let mut visible = Visible::new(observed, Rule::ReadAtomic);
+    for txn in history.txn_ids().filter(|txn| observed.taken[txn.index()]) {
+        let start = history.session_txns(history.session_of(txn)).start;
+        for op in history.op_range(txn).filter(|&op| is_asked(op)) {
+            let (link, key) = (observed.links[op], history.ops().keys[op].0);
+            let seen = writers.in_session(key, start, txn.0);
+            let [.., before, last] = seen else { continue };
+            // If the last but one is on no cycle with the version, none before it is.
+            if !components.same(*before, link) {
                 continue;
-            };
-            report(last);
-            let until = &seen[..seen.partition_point(|&txn| txn < last)];
-            // Those on the cycle are neighbours: session order connects the ones in between.
-            let from = until.partition_point(|&txn| !on_cycle(txn));
-            until[from..].iter().find(counts).copied().map(&mut report);
+            }
+            visible.turn_to(txn.0);
+            let is_direct = |txn: u32| visible.read_of_other_key(txn, key).is_some();
+            let counts = |txn: u32| txn != link && !is_direct(txn);
+            let on_cycle = |txn: u32| components.same(txn, link);
+            let ends = ends_on_cycle(seen, &counts, &on_cycle);
+            for from in ends.into_iter().flatten().filter(|from| from != last) {
+                found(Forced {
+                    to: link,
+                    from,
+                    read: op as u32,
+                    reader: txn.0,
+                    direct: false,
+                });
+            }
         }
     }
 }
