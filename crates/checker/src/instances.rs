@@ -64,6 +64,11 @@ impl Instances {
         of_kind.add(edge);
     }
 
+    /// The reads that instances of a kind are of, if there are any.
+    pub fn reads_of(&self, kind: AnomalyKind) -> Option<&OpSet> {
+        self.by_kind.get(&kind).map(|of_kind| &of_kind.reads)
+    }
+
     /// Whether so few were found that none may be passed over: the smallest may be any of them.
     pub fn are_few(&self) -> bool {
         let found = self.by_kind.values().map(|of_kind| of_kind.seen);
