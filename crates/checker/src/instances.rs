@@ -133,8 +133,10 @@ mod tests {
     use crate::order::schedule;
     use crate::rounds::{self, Decision};
     use crate::windows::tests::random_history;
+    use history::format::jsonl;
     use history::{Initial, KeyOrder, TxnId};
     use std::collections::BTreeSet;
+    use std::time::Instant;
 
     /// By pair of transactions, whether steps lead from one to the other.
     fn closure(mut step: Vec<Vec<bool>>) -> Vec<Vec<bool>> {
@@ -232,5 +234,41 @@ mod tests {
             kinds.extend(expected.iter().map(|(kind, _)| (rule as u8, *kind)));
         }
         assert_eq!(kinds.len(), 2 + 4 + 4, "{kinds:?}");
+    }
+
+    /// Ten times the reads must take about ten times as long: looked through for each read, they take hours.
+    #[test]
+    fn a_reader_of_very_many_operations_is_looked_through_once() {
+        let count = 1_000_000;
+        let reads: Vec<String> = (0..count)
+            .map(|at| format!("[\"r\",1,{}]", 1 + at % 2))
+            .collect();
+        let lines = [
+            "{\"session\":0,\"ops\":[[\"w\",1,1]]}".to_string(),
+            "{\"session\":1,\"ops\":[[\"w\",1,2]]}".to_string(),
+            format!("{{\"session\":2,\"ops\":[{}]}}", reads.join(",")),
+        ];
+        let history = jsonl::read(lines.join("\n").as_bytes(), &mut Vec::new()).expect("a history");
+        let began = Instant::now();
+        let is_late = || began.elapsed().as_secs() > 60;
+        let budget = Budget {
+            probe: &|| is_late().then(|| "too long".to_string()),
+            ..Budget::default()
+        };
+        let observed = observe(&history, &Initial::default(), KeyOrder::Free, &budget);
+        let Ok(observed) = observed else {
+            panic!("observed in time")
+        };
+        let first = schedule(&observed, &rounds::known_edges(&observed));
+        let Ok(Decision::Violated(found)) =
+            rounds::decide(&observed, Rule::Causal, &first, &budget)
+        else {
+            panic!("each of the two had to be the later one");
+        };
+        let Ok(anomalies) = diagnose(&observed, Rule::Causal, found, &budget) else {
+            panic!("diagnosed in time");
+        };
+        let counts: Vec<_> = anomalies.iter().map(|one| (one.kind, one.count)).collect();
+        assert_eq!(counts, [(AnomalyKind::ConflictingOrder, count)]);
     }
 }
