@@ -222,19 +222,13 @@ pub fn dirty_write(observed: &Observed<'_>, known: &ForcedEdges) -> Anomaly {
 }
 
 fn anomaly(kind: AnomalyKind, count: u64, edges: Vec<Edge>) -> Anomaly {
-    let mut transactions: Vec<TxnId> = Vec::new();
-    // The shortest cycle of all can have a million edges.
-    let mut known: FxHashSet<TxnId> = FxHashSet::default();
     let reasons = edges.iter().filter_map(|edge| match &edge.because {
         Some(Reason::Read { path, .. }) => Some(path.iter()),
         _ => None,
     });
     let ends = |edge: &Edge| [edge.from, edge.to];
-    for txn in edges.iter().chain(reasons.flatten()).flat_map(ends) {
-        if txn != TxnId::INITIAL && known.insert(txn) {
-            transactions.push(txn);
-        }
-    }
+    let all = edges.iter().chain(reasons.flatten()).flat_map(ends);
+    let transactions = each_once(all.filter(|&txn| txn != TxnId::INITIAL));
     let (ops, assuming, explanation) = (Vec::new(), Vec::new(), String::new());
     Anomaly {
         kind,
@@ -246,6 +240,12 @@ fn anomaly(kind: AnomalyKind, count: u64, edges: Vec<Edge>) -> Anomaly {
         assuming,
         explanation,
     }
+}
+
+/// Transactions as they come, those left out that came before: a cycle that nothing shortens can have a million.
+pub fn each_once(txns: impl Iterator<Item = TxnId>) -> Vec<TxnId> {
+    let mut known: FxHashSet<TxnId> = FxHashSet::default();
+    txns.filter(|&txn| known.insert(txn)).collect()
 }
 
 /// A smallest cycle among the transactions of the smallest non-trivial components.
