@@ -27,7 +27,7 @@ use crate::versions::{ByVersion, by_version};
 use crate::windows::{Stale, Windows};
 use crate::witness::Witnesses;
 use crate::writers::Writers;
-use history::{Anomaly, TxnId};
+use history::{Anomaly, AnomalyKind, TxnId};
 
 /// Edges kept in memory to be asked what happens before what; those beyond are not counted.
 const INSTANCES_MAX: usize = 4 << 20;
@@ -290,7 +290,8 @@ impl Diagnosis<'_> {
         of_reads: Option<Vec<Forced>>,
         found: Contradictions,
     ) -> Result<Instances, Limit> {
-        let mut instances = Instances::new(self.rule, self.observed.history.op_count());
+        let observed = self.observed;
+        let mut instances = Instances::new(self.rule, observed.history.op_count());
         let mut asked = Vec::new();
         let mut add = |edge: Forced| {
             if edge.to == TxnId::INITIAL.0 {
@@ -306,7 +307,7 @@ impl Diagnosis<'_> {
             edges.into_iter().for_each(&mut add);
         } else if self.saturates() {
             let may_contradict = |op: u32| {
-                let is_initial = self.observed.links[op as usize] == Link::INITIAL;
+                let is_initial = observed.links[op as usize] == Link::INITIAL;
                 !is_initial || self.stale.is_none_or(|stale| stale.has(op))
             };
             let wanted = Wanted {
@@ -325,11 +326,39 @@ impl Diagnosis<'_> {
             let order = (&self.base.of[..], stale);
             versions.instances(components, order, self.budget, &mut instances)?;
         }
-        for (edge, plain) in asked.iter().zip(self.happens_before(&asked)?) {
-            instances.add(edge, plain);
+        if self.rule == Rule::ReadAtomic {
+            asked.extend(self.earlier_in_session(components, &instances));
+            self.budget.check("forced edges")?;
+        }
+        match self.rows {
+            Some(rows) => asked
+                .iter()
+                .for_each(|edge| instances.add(edge, rows.precedes(edge.to, edge.from))),
+            None => (asked.iter().zip(self.happens_before(&asked)?))
+                .for_each(|(edge, plain)| instances.add(edge, plain)),
         }
         instances.tidy();
         Ok(instances)
+    }
+
+    /// For read-atomic, the edges on cycles that the last writers of a session imply, of reads that these do not name
+    /// already: what happens before no last writer happens before no earlier one.
+    fn earlier_in_session(&self, components: &Components, known: &Instances) -> Vec<Forced> {
+        let counted = known.reads_of(AnomalyKind::ConflictingOrder);
+        let is_done = |op: u32, last: u32| match (self.rows, counted) {
+            (Some(rows), Some(counted)) => {
+                let to = self.observed.links[op as usize];
+                counted.has(op as usize) && (last == to || !rows.precedes(to, last))
+            }
+            _ => false,
+        };
+        let mut edges = Vec::new();
+        saturate::earlier_in_session(self.observed, components, &is_done, &mut |edge| {
+            if edges.len() < INSTANCES_MAX {
+                edges.push(edge);
+            }
+        });
+        edges
     }
 
     /// Calls `found` for the forced edges of the rule.

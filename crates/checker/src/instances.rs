@@ -64,6 +64,11 @@ impl Instances {
         of_kind.add(edge);
     }
 
+    /// The reads that instances of a kind are of, if there are any.
+    pub fn reads_of(&self, kind: AnomalyKind) -> Option<&OpSet> {
+        self.by_kind.get(&kind).map(|of_kind| &of_kind.reads)
+    }
+
     /// Whether so few were found that none may be passed over: the smallest may be any of them.
     pub fn are_few(&self) -> bool {
         let found = self.by_kind.values().map(|of_kind| of_kind.seen);
@@ -128,8 +133,10 @@ mod tests {
     use crate::order::schedule;
     use crate::rounds::{self, Decision};
     use crate::windows::tests::random_history;
+    use history::format::jsonl;
     use history::{Initial, KeyOrder, TxnId};
     use std::collections::BTreeSet;
+    use std::time::Instant;
 
     /// By pair of transactions, whether steps lead from one to the other.
     fn closure(mut step: Vec<Vec<bool>>) -> Vec<Vec<bool>> {
@@ -143,8 +150,8 @@ mod tests {
         step
     }
 
-    /// The reads of each kind by the definition.
-    fn by_definition(observed: &Observed<'_>) -> Vec<(AnomalyKind, u64)> {
+    /// The reads of each kind by the definition, those of initial versions left out.
+    fn by_definition(observed: &Observed<'_>, rule: Rule) -> Vec<(AnomalyKind, u64)> {
         let history = observed.history;
         let txns = 0..history.txn_count() as u32;
         let session_of = |txn: u32| history.session_of(TxnId(txn));
@@ -158,18 +165,24 @@ mod tests {
         let row = |from: u32| txns.clone().map(|to| is_base(from, to)).collect();
         let base: Vec<Vec<bool>> = txns.clone().map(row).collect();
         let before = closure(base.clone());
+        let sees = |t3: u32, read: u32, t2: u32| match rule {
+            Rule::ReadCommitted => {
+                let mut reads = observed.reads(TxnId(t3));
+                reads.any(|(op, _, writer)| op.0 < read && writer.0 == t2)
+            }
+            Rule::ReadAtomic => base[t2 as usize][t3 as usize],
+            _ => before[t2 as usize][t3 as usize],
+        };
         let mut forced = Vec::new();
         for t3 in txns.clone() {
             for (op, key, t1) in observed.reads(TxnId(t3)) {
                 let writers = txns.clone().filter(|&t2| t2 != t1.0 && t2 != t3);
                 let writes = |t2: &u32| observed.writes(TxnId(*t2)).any(|(_, other)| other == key);
-                let seen = writers
-                    .filter(writes)
-                    .filter(|&t2| before[t2 as usize][t3 as usize]);
+                let seen = writers.filter(writes).filter(|&t2| sees(t3, op.0, t2));
                 forced.extend(seen.map(|t2| (op.0, key.0, t1.0, t2, t3)));
             }
         }
-        let mut all = base;
+        let mut all = base.clone();
         for &(_, _, t1, t2, _) in &forced {
             all[t2 as usize][t1 as usize] = true;
         }
@@ -186,7 +199,7 @@ mod tests {
                     direct,
                 };
                 let plain = before[to as usize][from as usize];
-                let kind = kind_of(Rule::Causal, &edge, plain);
+                let kind = kind_of(rule, &edge, plain);
                 found.entry(kind).or_default().insert(read);
             }
         }
@@ -197,28 +210,65 @@ mod tests {
     }
 
     #[test]
-    fn every_read_that_contradicts_causality_counts_once_for_each_kind() {
+    fn every_read_that_contradicts_a_rule_counts_once_for_each_kind() {
         let budget = Budget::default();
         let mut kinds = BTreeSet::new();
-        for seed in 0..150 {
+        let rules = [Rule::ReadCommitted, Rule::ReadAtomic, Rule::Causal];
+        for (seed, rule) in (0..150).flat_map(|seed| rules.map(|rule| (seed, rule))) {
             let history = random_history(seed, 50);
             let observed = observe(&history, &Initial::default(), KeyOrder::Free, &budget);
             let Ok(observed) = observed else { continue };
             let first = schedule(&observed, &rounds::known_edges(&observed));
-            let decision = rounds::decide(&observed, Rule::Causal, &first, &budget);
+            let decision = rounds::decide(&observed, rule, &first, &budget);
             let found = match decision {
                 Ok(Decision::Violated(found)) if first.complete => found,
                 _ => continue,
             };
-            let anomalies = diagnose(&observed, Rule::Causal, found, &budget).unwrap_or_default();
+            let anomalies = diagnose(&observed, rule, found, &budget).unwrap_or_default();
             let counted = anomalies.iter().map(|one| (one.kind, one.count));
             let counted: Vec<(AnomalyKind, u64)> = counted
                 .filter(|(kind, _)| *kind != AnomalyKind::InitialRead)
                 .collect();
-            let expected = by_definition(&observed);
-            assert_eq!(counted, expected, "seed {seed}");
-            kinds.extend(expected.iter().map(|(kind, _)| *kind));
+            let expected = by_definition(&observed, rule);
+            assert_eq!(counted, expected, "seed {seed}, {rule:?}");
+            kinds.extend(expected.iter().map(|(kind, _)| (rule as u8, *kind)));
         }
-        assert_eq!(kinds.len(), 4, "{kinds:?}");
+        assert_eq!(kinds.len(), 2 + 4 + 4, "{kinds:?}");
+    }
+
+    /// Ten times the reads must take about ten times as long: looked through for each read, they take hours.
+    #[test]
+    fn a_reader_of_very_many_operations_is_looked_through_once() {
+        let count = 1_000_000;
+        let reads: Vec<String> = (0..count)
+            .map(|at| format!("[\"r\",1,{}]", 1 + at % 2))
+            .collect();
+        let lines = [
+            "{\"session\":0,\"ops\":[[\"w\",1,1]]}".to_string(),
+            "{\"session\":1,\"ops\":[[\"w\",1,2]]}".to_string(),
+            format!("{{\"session\":2,\"ops\":[{}]}}", reads.join(",")),
+        ];
+        let history = jsonl::read(lines.join("\n").as_bytes(), &mut Vec::new()).expect("a history");
+        let began = Instant::now();
+        let is_late = || began.elapsed().as_secs() > 60;
+        let budget = Budget {
+            probe: &|| is_late().then(|| "too long".to_string()),
+            ..Budget::default()
+        };
+        let observed = observe(&history, &Initial::default(), KeyOrder::Free, &budget);
+        let Ok(observed) = observed else {
+            panic!("observed in time")
+        };
+        let first = schedule(&observed, &rounds::known_edges(&observed));
+        let Ok(Decision::Violated(found)) =
+            rounds::decide(&observed, Rule::Causal, &first, &budget)
+        else {
+            panic!("each of the two had to be the later one");
+        };
+        let Ok(anomalies) = diagnose(&observed, Rule::Causal, found, &budget) else {
+            panic!("diagnosed in time");
+        };
+        let counts: Vec<_> = anomalies.iter().map(|one| (one.kind, one.count)).collect();
+        assert_eq!(counts, [(AnomalyKind::ConflictingOrder, count)]);
     }
 }

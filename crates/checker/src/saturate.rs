@@ -16,7 +16,7 @@ use crate::budget::Limit;
 use crate::clocks::{self, Rows};
 use crate::graph::{Components, Graph};
 use crate::observe::{Link, Observed};
-use crate::order::{Forced, ForcedEdges};
+use crate::order::{Forced, ForcedEdges, StaleRead};
 use crate::rule::Rule;
 use crate::shared_keys::{READS_MAX, SharedKeys};
 use crate::stamped::StampedMap;
@@ -346,19 +346,102 @@ impl CausalEdges<'_> {
             };
             let seen = &mine[..mine.partition_point(|&txn| txn < limit)];
             // What the reader read from directly comes from `direct_edges`.
-            let counts = |txn: &&u32| **txn != read.link && other(txn) && !is_direct(**txn);
+            let counts = |txn: u32| txn != read.link && txn != read.txn && !is_direct(txn);
             let on_cycle = |txn: u32| components.same(txn, read.link);
-            let last = seen.iter().rfind(counts).copied();
-            let Some(last) = last.filter(|&txn| on_cycle(txn)) else {
-                continue;
-            };
-            report(last);
-            let until = &seen[..seen.partition_point(|&txn| txn < last)];
-            // Those on the cycle are neighbours: session order connects the ones in between.
-            let from = until.partition_point(|&txn| !on_cycle(txn));
-            until[from..].iter().find(counts).copied().map(&mut report);
+            let ends = ends_on_cycle(seen, &counts, &on_cycle);
+            ends.into_iter().flatten().for_each(&mut report);
         }
     }
+}
+
+/// Of the writers of a key in one session that a reader saw and that count, the last and the first on a cycle with the
+/// version read; just the last where it is alone. Those on the cycle are neighbours: session order connects the ones in
+/// between, and if any is on it, the last is.
+fn ends_on_cycle(
+    seen: &[u32],
+    counts: &dyn Fn(u32) -> bool,
+    on_cycle: &dyn Fn(u32) -> bool,
+) -> [Option<u32>; 2] {
+    let last = seen.iter().rev().copied().find(|&txn| counts(txn));
+    let Some(last) = last.filter(|&txn| on_cycle(txn)) else {
+        return [None, None];
+    };
+    let until = &seen[..seen.partition_point(|&txn| txn < last)];
+    let from = until.partition_point(|&txn| !on_cycle(txn));
+    let first = until[from..].iter().copied().find(|&txn| counts(txn));
+    [Some(last), first]
+}
+
+/// For read-atomic, calls `found` for edges on cycles from writers of a reader's session that are not the last one of the
+/// key: what these force is implied, and no proof needs it, but their reads are instances. A read is passed over if it
+/// `is_done`, given the last writer.
+pub fn earlier_in_session(
+    observed: &Observed<'_>,
+    components: &Components,
+    is_done: &dyn Fn(u32, u32) -> bool,
+    found: &mut Found<'_>,
+) {
+    let history = observed.history;
+    let reads = with_earlier_in_session(observed, components, is_done);
+    let keys = reads
+        .iter()
+        .map(|read| history.ops().keys[read.op as usize]);
+    let writers = Writers::of_keys(observed, keys.map(|key| key.0), None);
+    let mut visible = Visible::new(observed, Rule::ReadAtomic);
+    for &StaleRead { op, reader, .. } in &reads {
+        let start = history
+            .session_txns(history.session_of(TxnId(reader)))
+            .start;
+        let (to, key) = (
+            observed.links[op as usize],
+            history.ops().keys[op as usize].0,
+        );
+        let seen = writers.in_session(key, start, reader);
+        visible.turn_to(reader);
+        let is_direct = |txn: u32| visible.read_of_other_key(txn, key).is_some();
+        let counts = |txn: u32| txn != to && !is_direct(txn);
+        let on_cycle = |txn: u32| components.same(txn, to);
+        let ends = ends_on_cycle(seen, &counts, &on_cycle);
+        let not_last = |from: &u32| Some(from) != seen.last();
+        for from in ends.into_iter().flatten().filter(not_last) {
+            found(Forced {
+                to,
+                from,
+                read: op,
+                reader,
+                direct: false,
+            });
+        }
+    }
+}
+
+/// The reads of versions that are on a cycle with a writer of the reader's session that is not the last one of the key.
+fn with_earlier_in_session(
+    observed: &Observed<'_>,
+    components: &Components,
+    is_done: &dyn Fn(u32, u32) -> bool,
+) -> Vec<StaleRead> {
+    let history = observed.history;
+    let mut reads = Vec::new();
+    // By key, the last writer and the one before it. If the latter is on no cycle with the version, no earlier one is.
+    let mut last = vec![[u32::MAX; 2]; history.keys().limit()];
+    let mut buffer = Vec::new();
+    for txn in history.txn_ids().filter(|txn| observed.taken[txn.index()]) {
+        let start = history.session_txns(history.session_of(txn)).start;
+        for op in history.op_range(txn) {
+            let link = observed.links[op];
+            let [newest, before] = last[history.ops().keys[op].index()];
+            let may_be = Link::is_txn(link) & (before != u32::MAX) & (before >= start);
+            if may_be && components.same(before, link) && !is_done(op as u32, newest) {
+                reads.push(StaleRead::new(op as u32, txn.0));
+            }
+        }
+        for &key in observed.written(txn, &mut buffer) {
+            let [newest, before] = &mut last[key as usize];
+            (*newest, *before) = (txn.0, *newest);
+        }
+    }
+    reads
 }
 
 /// The external reads of one transaction, by key.

@@ -20,12 +20,18 @@ use crate::graph::Components;
 use crate::instances::Instances;
 use crate::observe::{Link, Observed};
 use crate::order::Forced;
+use crate::shared_keys::READS_MAX;
 use crate::windows::Stale;
 use crate::writers::{BySession, Writers};
 use history::{SessionId, TxnId};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::cell::RefCell;
 
 /// After so many versions it is asked whether to go on.
 const ASKED: usize = 1024;
+
+/// After so many reads it is: one version can have them all.
+const READS_ASKED: usize = 1 << 14;
 
 /// The versions that were read, with their readers.
 struct Versions<'a, C> {
@@ -36,6 +42,7 @@ struct Versions<'a, C> {
     starts: Vec<u32>,
     /// By writer and key.
     reads: Vec<Read>,
+    large: RefCell<LargeReaders>,
 }
 
 /// A read and its transaction.
@@ -123,6 +130,7 @@ impl<'a, C: Count> Versions<'a, C> {
             by_session,
             starts,
             reads,
+            large: RefCell::default(),
         }
     }
 
@@ -213,6 +221,12 @@ impl<'a, C: Count> Versions<'a, C> {
     /// Whether the reader read another key from a transaction.
     fn reads_directly(&self, read: &Read, txn: u32) -> bool {
         let range = self.observed.history.op_range(TxnId(read.reader));
+        if range.len() > READS_MAX {
+            return self
+                .large
+                .borrow_mut()
+                .read_other_key(self.observed, read, txn);
+        }
         let keys = self.observed.history.ops().keys[range.clone()].iter();
         let mut links = self.observed.links[range].iter().zip(keys);
         links.any(|(&link, key)| (link == txn) & (key.0 != read.key))
@@ -230,6 +244,32 @@ impl<'a, C: Count> Versions<'a, C> {
         found.into_iter().for_each(|from| {
             instances.add_initial(&self.forced(TxnId::INITIAL.0, from, &read, false));
         });
+    }
+}
+
+/// What large readers read from whom, noted when it is first asked: looking through all their operations for each read
+/// and writer would be quadratic.
+#[derive(Default)]
+struct LargeReaders {
+    noted: FxHashSet<u32>,
+    /// By reader and transaction, the key that was read; [`SEVERAL_KEYS`] if there are others.
+    keys: FxHashMap<(u32, u32), u32>,
+}
+
+const SEVERAL_KEYS: u32 = u32::MAX;
+
+impl LargeReaders {
+    fn read_other_key(&mut self, observed: &Observed<'_>, read: &Read, txn: u32) -> bool {
+        if self.noted.insert(read.reader) {
+            for (_, key, writer) in observed.reads(TxnId(read.reader)) {
+                let known = self.keys.entry((read.reader, writer.0)).or_insert(key.0);
+                if *known != key.0 {
+                    *known = SEVERAL_KEYS;
+                }
+            }
+        }
+        let known = self.keys.get(&(read.reader, txn));
+        known.is_some_and(|&key| key != read.key)
     }
 }
 
@@ -287,10 +327,8 @@ impl<C: Count> ByVersion for Versions<'_, C> {
         instances: &mut Instances,
     ) -> Result<(), Limit> {
         let (place, stale) = order;
-        for (count, (version, reads)) in self.each().enumerate() {
-            if count % ASKED == 0 {
-                budget.check("classifying")?;
-            }
+        let mut count = 0;
+        for (version, reads) in self.each() {
             let component = components.of[version as usize] as usize;
             if components
                 .sizes
@@ -298,6 +336,10 @@ impl<C: Count> ByVersion for Versions<'_, C> {
                 .is_some_and(|&size| size > 1)
             {
                 for read in reads {
+                    if count % READS_ASKED == 0 {
+                        budget.check("classifying")?;
+                    }
+                    count += 1;
                     let is_stale = stale.has(read.op);
                     self.of_read(version, read, (components, place), is_stale, instances);
                 }

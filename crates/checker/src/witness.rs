@@ -9,6 +9,7 @@ use crate::order::{Forced, ForcedEdges, StaleRead};
 use crate::rule::Rule;
 use crate::versions::ByVersion;
 use history::{Anomaly, AnomalyKind, Edge, Reason, TxnId};
+use rustc_hash::FxHashSet;
 
 /// Instances tried for the smallest cycle, and the steps that all searches of a kind for longer ones may take.
 const TRIES_MAX: usize = 512;
@@ -221,17 +222,13 @@ pub fn dirty_write(observed: &Observed<'_>, known: &ForcedEdges) -> Anomaly {
 }
 
 fn anomaly(kind: AnomalyKind, count: u64, edges: Vec<Edge>) -> Anomaly {
-    let mut transactions: Vec<TxnId> = Vec::new();
     let reasons = edges.iter().filter_map(|edge| match &edge.because {
         Some(Reason::Read { path, .. }) => Some(path.iter()),
         _ => None,
     });
     let ends = |edge: &Edge| [edge.from, edge.to];
-    for txn in edges.iter().chain(reasons.flatten()).flat_map(ends) {
-        if txn != TxnId::INITIAL && !transactions.contains(&txn) {
-            transactions.push(txn);
-        }
-    }
+    let all = edges.iter().chain(reasons.flatten()).flat_map(ends);
+    let transactions = each_once(all.filter(|&txn| txn != TxnId::INITIAL));
     let (ops, assuming, explanation) = (Vec::new(), Vec::new(), String::new());
     Anomaly {
         kind,
@@ -243,6 +240,12 @@ fn anomaly(kind: AnomalyKind, count: u64, edges: Vec<Edge>) -> Anomaly {
         assuming,
         explanation,
     }
+}
+
+/// Transactions as they come, those left out that came before: a cycle that nothing shortens can have a million.
+pub fn each_once(txns: impl Iterator<Item = TxnId>) -> Vec<TxnId> {
+    let mut known: FxHashSet<TxnId> = FxHashSet::default();
+    txns.filter(|&txn| known.insert(txn)).collect()
 }
 
 /// A smallest cycle among the transactions of the smallest non-trivial components.
@@ -266,4 +269,29 @@ fn smallest_cycle(graph: &Graph<'_>, components: &Components, plain: bool) -> Ve
         })
     })
     .expect("a component of several transactions has a cycle")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use history::EdgeKind;
+
+    /// Without a set of what is named already, this takes minutes.
+    #[test]
+    fn a_cycle_of_very_many_transactions_names_each_once() {
+        let count = 1_000_000;
+        let edge = |from: u32| Edge {
+            from: TxnId(from),
+            to: TxnId((from + 1) % count),
+            kind: EdgeKind::Wr,
+            key: None,
+            from_op: None,
+            to_op: None,
+            because: None,
+        };
+        let edges = (0..count).map(edge).collect();
+        let found = anomaly(AnomalyKind::CyclicCausality, 1, edges);
+        let named: Vec<TxnId> = (0..count).map(TxnId).collect();
+        assert_eq!(found.transactions, named);
+    }
 }

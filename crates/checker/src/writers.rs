@@ -242,7 +242,14 @@ impl Writers {
         &self.by_place[range][start..end]
     }
 
-    /// The last writer of a key in a session (given by its first transaction) before `limit`.
+    /// The writers of a key in a session (given by its first transaction) before `limit`.
+    pub fn in_session(&self, key: u32, session_start: u32, limit: u32) -> &[u32] {
+        let all = self.by_number(key);
+        let until = &all[..all.partition_point(|&txn| txn < limit)];
+        &until[until.partition_point(|&txn| txn < session_start)..]
+    }
+
+    /// The last of them.
     pub fn last_in_session(&self, key: u32, session_start: u32, limit: u32) -> Option<u32> {
         let all = self.by_number(key);
         let at = all.partition_point(|&txn| txn < limit);

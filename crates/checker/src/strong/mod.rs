@@ -81,6 +81,7 @@ mod wrong;
 use crate::Budget;
 use crate::budget::Limit;
 use crate::observe::Observed;
+use crate::witness::each_once;
 pub use borrowed::decide;
 use conflicts::{Conflict, NO_WRITER};
 use greedy::Repair;
@@ -443,16 +444,8 @@ fn violated(known: &Known<'_>, refutation: &Refutation) -> Decision {
     let edges = otherwise.remove(0);
     let by_cases = refutation.by_cases && !otherwise.is_empty();
     let history = known.observed.history;
-    let mut transactions: Vec<TxnId> = Vec::new();
-    for txn in edges
-        .iter()
-        .chain(otherwise.iter().flatten())
-        .map(|edge| edge.from)
-    {
-        if !transactions.contains(&txn) {
-            transactions.push(txn);
-        }
-    }
+    let all = edges.iter().chain(otherwise.iter().flatten());
+    let transactions = each_once(all.map(|edge| edge.from));
     Decision::Violated(Anomaly {
         kind: classify::kind(history, &edges, by_cases),
         count: 1,
