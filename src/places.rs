@@ -209,7 +209,7 @@ mod tests {
             "r(1,11,4, 7)",
             "r(1,11,4,7)\r",
             ")",
-            "r(1,11,4,200)",
+            "r(1,11,4,4102)",
         ] {
             assert!(!endings.are_others(line.as_bytes()), "{line}");
         }
