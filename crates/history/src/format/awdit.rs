@@ -24,6 +24,7 @@ struct Reader {
 
 /// Reads a history.
 pub(super) fn read(text: &[u8]) -> Result<Loaded, FormatError> {
+    let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
     if text.trim_ascii().is_empty() {
         return Err(empty());
     }

@@ -144,6 +144,9 @@ fn noted(
 ) -> Result<Loaded, FormatError> {
     let mut notes = Vec::new();
     let history = read(&mut notes)?;
+    if history.txn_count() == 0 && notes.is_empty() {
+        notes.push("the file holds no transaction".into());
+    }
     Ok(Loaded {
         history,
         format,

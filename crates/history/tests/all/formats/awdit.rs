@@ -37,6 +37,12 @@ fn separators_stand_between() {
 }
 
 #[test]
+fn a_byte_order_mark_is_no_operation() {
+    let history = load_good("\u{feff}w 0 1\n-\nr 0 1\n").history;
+    assert_eq!((history.txn_count(), history.op_count()), (2, 2));
+}
+
+#[test]
 fn malformed_lines_are_explained() {
     let table = [
         ("", "the file is empty"),

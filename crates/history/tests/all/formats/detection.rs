@@ -245,3 +245,14 @@ fn zeros_in_a_text_are_named() {
         "{error}"
     );
 }
+
+#[test]
+fn a_history_without_transactions_is_noted() {
+    for format in [Format::Isolde, Format::JepsenJson, Format::JepsenEdn] {
+        for text in ["", "\n\n"] {
+            let loaded = super::load(text.as_bytes(), Some(format), 1).expect("it is no error");
+            assert_eq!(loaded.history.txn_count(), 0);
+            assert_eq!(loaded.notes.len(), 1, "{format:?}: {:?}", loaded.notes);
+        }
+    }
+}
