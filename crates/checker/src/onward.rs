@@ -243,45 +243,23 @@ fn way(first: [Step; 2], reached: &[Reached], mut at: usize) -> Vec<Step> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Budget;
-    use crate::observe::observe;
-    use crate::order::ForcedEdges;
-    use crate::rule::Rule;
-    use crate::saturate::forced_edges;
-    use crate::windows::tests::random_history;
-    use history::{Initial, KeyOrder};
+    use crate::short_paths::tests::{each_random_graph, same_length};
 
     #[test]
     fn a_way_that_is_looked_up_is_as_short_as_one_that_is_searched_for() {
-        let budget = Budget::default();
         let mut lengths = [0; 7];
-        for seed in 0..60 {
-            let history = random_history(seed, 40);
-            let observed = observe(&history, &Initial::default(), KeyOrder::Free, &budget);
-            let Ok(observed) = observed else { continue };
-            let mut edges = Vec::new();
-            let found = &mut |edge: crate::order::Forced| edges.push(edge);
-            let _ = forced_edges(&observed, Rule::Causal, &budget, found);
-            edges.retain(|edge| edge.to != TxnId::INITIAL.0);
-            let graph = Graph {
-                observed: &observed,
-                forced: &ForcedEdges::new(edges),
-                base: true,
-            };
+        each_random_graph(|seed, graph| {
             for plain in [true, false] {
-                let mut onward = Onward::of(&graph, 0..40, plain);
+                let mut onward = Onward::of(graph, 0..40, plain);
                 for (from, to) in (0..40).flat_map(|from| (0..40).map(move |to| (from, to))) {
                     for longest in (1..=6).filter(|_| from != to) {
                         let limit = &mut u64::MAX.clone();
                         let found = onward.path(from, to, longest, limit);
                         let searched = graph.search(from, to, None, plain, longest, limit);
-                        let length = |path: &Option<Vec<Step>>| path.as_ref().map(Vec::len);
-                        assert_eq!(
-                            length(&found),
-                            length(&searched),
+                        let asked = format_args!(
                             "seed {seed}: {from} to {to}, plain {plain}, at most {longest}"
                         );
-                        lengths[length(&found).unwrap_or(0)] += 1;
+                        lengths[same_length(&found, &searched, asked)] += 1;
                         let mut ends = found.iter().flatten().map(|step| (step.from(), step.to()));
                         let joined =
                             ends.try_fold(from, |at, (from, to)| (at == from).then_some(to));
@@ -289,7 +267,7 @@ mod tests {
                     }
                 }
             }
-        }
+        });
         assert!(lengths[..6].iter().all(|&count| count > 50), "{lengths:?}");
     }
 }
