@@ -5,6 +5,9 @@
 //!
 //! The compiler names the shared libraries itself, and takes them from the first directory that has them. So they get a
 //! directory of their own, with files that tell the linker to take the static ones.
+//!
+//! What runs in every check is put together in the program (`layout.ld`), where nobody chose a linker or flags of their
+//! own: the one that comes with the compiler understands that file, as GNU's does, but not every other.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -21,6 +24,12 @@ fn main() {
     let is_native = variable("HOST") == variable("TARGET");
     let has_own_linker = std::env::var("RUSTC_LINKER").is_ok();
     let out = PathBuf::from(variable("OUT_DIR"));
+    let has_own_flags = !variable("CARGO_ENCODED_RUSTFLAGS").is_empty();
+    if variable("PROFILE") == "release" && !has_own_linker && !has_own_flags {
+        let layout = Path::new(&variable("CARGO_MANIFEST_DIR")).join("layout.ld");
+        println!("cargo::rerun-if-changed=layout.ld");
+        println!("cargo::rustc-link-arg-bins=-Wl,-T,{}", layout.display());
+    }
     if is_native && !has_own_linker && replace_libraries(&out).is_some() {
         println!("cargo::rustc-link-arg-bins=-L{}", out.display());
         println!("cargo::rustc-link-arg-bins=-static");

@@ -19,28 +19,8 @@ pub struct Arguments {
     pub show: ShowArgs,
 }
 
-/// `isolde check` alone. A command line that begins like that is tried with this first: what all the
-/// commands take is more than the check of a small history.
-#[derive(Parser)]
-pub struct CheckAlone {
-    #[command(flatten)]
-    pub check: CheckArgs,
-    #[command(flatten)]
-    pub show: ShowArgs,
-}
-
-impl CheckAlone {
-    /// What the process was asked, if it is a check and nothing is wrong with it; whatever is wrong
-    /// is told by [`Arguments`].
-    pub fn of_process() -> Option<CheckAlone> {
-        let mut given = std::env::args_os().skip(1).peekable();
-        given.next_if(|first| first == "check")?;
-        CheckAlone::try_parse_from(std::iter::once("isolde check".into()).chain(given)).ok()
-    }
-}
-
 /// How much to print, and how; of every command.
-#[derive(Args, Clone, Copy)]
+#[derive(Args, Clone, Copy, PartialEq, Debug)]
 pub struct ShowArgs {
     /// When to print in colours. 'auto' does on a terminal, unless NO_COLOR is set
     #[arg(
@@ -69,7 +49,7 @@ pub struct ShowArgs {
     pub verbose: bool,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub enum ColorArg {
     Auto,
     Always,
@@ -110,7 +90,7 @@ pub enum Command {
 }
 
 /// What the commands that read histories share.
-#[derive(Args)]
+#[derive(Args, PartialEq, Debug)]
 pub struct ReadArgs {
     /// The input format; found out from the content if not given
     #[arg(long, value_name = "FORMAT")]
@@ -121,7 +101,7 @@ pub struct ReadArgs {
     pub initial: Initial,
 }
 
-#[derive(Args)]
+#[derive(Args, PartialEq, Debug)]
 pub struct CheckArgs {
     /// History files; '-' is standard input, a directory is a run of Jepsen or holds logs of Cobra or Viper
     #[arg(required_unless_present = "explain", value_name = "FILE")]

@@ -171,18 +171,17 @@ fn load_files(
     limits: &Limits,
     progress: &Progress,
 ) -> Result<Loaded, LoadError> {
-    let size: usize = files.iter().map(|(_, bytes)| bytes.as_slice().len()).sum();
+    let mut sources = Vec::with_capacity(files.len());
+    let mut size = 0;
+    for (name, bytes) in &files {
+        let bytes = bytes.as_slice();
+        size += bytes.len();
+        sources.push(Source { name, bytes });
+    }
     let sample = files.first().map_or(&[][..], |(_, bytes)| bytes.as_slice());
     if let Some(reason) = limits.too_large(size as u64, sample) {
         return Err(LoadError::Limit(reason));
     }
-    let sources: Vec<Source<'_>> = files
-        .iter()
-        .map(|(name, bytes)| Source {
-            name,
-            bytes: bytes.as_slice(),
-        })
-        .collect();
     let options = ReadOptions {
         format,
         threads: threads_for(size),

@@ -72,6 +72,8 @@ mod output;
 #[cfg(feature = "cli")]
 mod places;
 #[cfg(feature = "cli")]
+mod plain_check;
+#[cfg(feature = "cli")]
 mod program_args;
 #[cfg(feature = "cli")]
 mod progress;
@@ -88,7 +90,7 @@ mod watchdog;
 pub use protocol;
 
 #[cfg(feature = "cli")]
-use args::{Arguments, CheckAlone, Command};
+use args::{Arguments, Command};
 #[cfg(feature = "cli")]
 use clap::Parser;
 #[cfg(feature = "cli")]
@@ -112,7 +114,7 @@ pub fn main() -> ExitCode {
     {
         return elle_cli(given.skip(1));
     }
-    if let Some(CheckAlone { check, show }) = CheckAlone::of_process() {
+    if let Some((check, show)) = plain_check::parse(std::env::args_os().skip(1)) {
         output::show(show);
         return finish(commands::check::run(&check));
     }

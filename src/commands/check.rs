@@ -60,6 +60,8 @@ pub fn run(args: &CheckArgs) -> Result<Exit, Failure> {
 /// What is known of a file so far, for the watchdog to print if it has to end the process.
 #[derive(Default)]
 struct Known {
+    /// Whether there is a watchdog.
+    is_watched: bool,
     loaded: OnceLock<Loaded>,
     answers: Mutex<Vec<Checked>>,
 }
@@ -70,10 +72,13 @@ fn check_watched(collected: &Collected<'_>, place: usize, so_far: Exit) -> Resul
     let limits = Limits::new(args.timeout, args.memory);
     let progress = Progress::start_for(args.progress_json);
     let watchdog = Watchdog::new(&limits);
-    let known = Known::default();
+    let known = Known {
+        is_watched: limits.are_given() || !input::is_small(&args.files[place]),
+        ..Known::default()
+    };
     std::thread::scope(|scope| {
         let dismissal = watchdog.dismissal();
-        if limits.are_given() || !input::is_small(&args.files[place]) {
+        if known.is_watched {
             scope.spawn(|| {
                 let end = |limit: String| {
                     give_up(collected, place, so_far, &limit, &progress, &known);
@@ -142,7 +147,9 @@ fn check_file(
     let levels = levels_asked(args, Some(&loaded.history));
     let initial = &args.read.initial;
     let remember = |answer: &Checked| {
-        if let Ok(mut answers) = known.answers.lock() {
+        if known.is_watched
+            && let Ok(mut answers) = known.answers.lock()
+        {
             answers.push(answer.clone());
         }
     };

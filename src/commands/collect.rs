@@ -46,6 +46,11 @@ impl<'a> Collected<'a> {
         }
     }
 
+    /// Whether a table is printed at the end: one file needs none.
+    fn has_table(&self) -> bool {
+        self.args.files.len() > 1 && !self.args.json && !self.args.edn
+    }
+
     fn lock(&self) -> MutexGuard<'_, Found> {
         self.found.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -54,13 +59,15 @@ impl<'a> Collected<'a> {
     pub fn print(&self, report: &Report<'_>, seconds: f64) -> Result<Exit, Failure> {
         let mut found = self.lock();
         let history = report.loaded.map(|loaded| &loaded.history);
-        found.rows.push(Row {
-            file: report.file.to_string(),
-            transactions: history.map(|history| history.txn_count()),
-            exit: report.exit(),
-            answer: answer(report),
-            seconds,
-        });
+        if self.has_table() {
+            found.rows.push(Row {
+                file: report.file.to_string(),
+                transactions: history.map(|history| history.txn_count()),
+                exit: report.exit(),
+                answer: answer(report),
+                seconds,
+            });
+        }
         if self.args.junit.is_some() {
             let suite = junit::suite(report.file, report.answers.iter(), history);
             found.suites.push_str(&suite);
@@ -95,7 +102,7 @@ impl<'a> Collected<'a> {
         Exit::BadInput
     }
 
-    /// Writes the files that were asked for, and prints the table if there is more than one row.
+    /// Writes the files that were asked for, and prints the table if there is more than one file.
     pub fn finish(&self) -> Result<(), Failure> {
         let found = self.lock();
         let write = |name: &str, text: &str| {
@@ -107,7 +114,7 @@ impl<'a> Collected<'a> {
         if let Some(name) = &self.args.sarif {
             write(name, &found.findings.render())?;
         }
-        if found.rows.len() > 1 && !self.args.json && !self.args.edn {
+        if self.has_table() {
             output::print(&table(&found.rows))?;
         }
         Ok(())

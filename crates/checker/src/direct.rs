@@ -358,7 +358,7 @@ impl<'a> Asking<'a> {
         self.edges.sort_unstable_by_key(|edge| edge.read);
         let mut visible = Visible::new(observed, self.rule);
         let mut rest = &self.edges[..];
-        for placed in &observed.file_order {
+        for placed in observed.file_order.iter() {
             let (reader, range) = (placed.txn, placed.ops());
             let count = rest.partition_point(|edge| (edge.read as usize) < range.end);
             let (mine, others) = rest.split_at(count);

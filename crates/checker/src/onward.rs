@@ -40,7 +40,7 @@ impl<'g, 'a> Onward<'g, 'a> {
         let mut wanted = OpSet::none(observed.history.txn_count());
         txns.for_each(|txn| wanted.insert(txn as usize));
         let mut steps = Vec::new();
-        for placed in &observed.file_order {
+        for placed in observed.file_order.iter() {
             let to = placed.txn.0;
             let links = &observed.links[placed.ops()];
             for (read, &from) in (placed.ops().start as u32..).zip(links) {

@@ -75,7 +75,7 @@ impl<'a> Gaps<'a> {
                 }
             }
             let key = observed.history.ops().keys[known.to_op.index()].0;
-            let placed = observed.file_order[to as usize];
+            let placed = observed.file_order.at(to as usize);
             if gaps.is_first_append(placed, known.to_op)
                 && let Some(last) = writes.find_in(placed, key)
             {
@@ -135,7 +135,7 @@ impl<'a> Gaps<'a> {
             is_read[key as usize] = true;
         }
         let mut firsts: Vec<(u32, u32)> = Vec::new();
-        for (node, placed) in (0u32..).zip(&self.observed.file_order) {
+        for (node, placed) in (0u32..).zip(self.observed.file_order.iter()) {
             if !self.observed.taken[placed.txn.index()] {
                 continue;
             }

@@ -59,7 +59,7 @@ impl<'a> Graph<'a> {
     pub fn new(observed: &'a Observed<'a>) -> Graph<'a> {
         let txns = observed.history.txn_count() as u32;
         let mut node_of = vec![0; txns as usize];
-        for (node, placed) in (0u32..).zip(&observed.file_order) {
+        for (node, placed) in (0u32..).zip(observed.file_order.iter()) {
             node_of[placed.txn.index()] = node;
         }
         let in_file = observed.file_order.iter();
@@ -129,7 +129,7 @@ impl<'a> Graph<'a> {
 
     /// The transaction of a node that is one.
     pub fn txn(&self, node: u32) -> TxnId {
-        self.observed.file_order[node as usize].txn
+        self.observed.file_order.at(node as usize).txn
     }
 
     /// The kind of step that an edge is part of.
@@ -155,7 +155,7 @@ impl<'a> Graph<'a> {
     /// By operation, the node of its transaction.
     fn node_at(&self) -> Vec<u32> {
         let mut node_at = vec![0; self.observed.history.op_count()];
-        for (node, placed) in (0u32..).zip(&self.observed.file_order) {
+        for (node, placed) in (0u32..).zip(self.observed.file_order.iter()) {
             node_at[placed.ops()].fill(node);
         }
         node_at
@@ -167,7 +167,7 @@ impl<'a> Graph<'a> {
         let history = observed.history;
         let writes = Writes::new(observed);
         let mut gaps = Gaps::new(observed, &self.taken, node_at, &writes);
-        for (reader, placed) in (0u32..).zip(&observed.file_order) {
+        for (reader, placed) in (0u32..).zip(observed.file_order.iter()) {
             if !self.taken[reader as usize] {
                 continue;
             }
@@ -178,7 +178,8 @@ impl<'a> Graph<'a> {
                 } else if Link::is_txn(link) && observed.taken[link as usize] {
                     let writer = self.node_of[link as usize];
                     self.push(WR, writer, reader, op as u32);
-                    let Some(write) = writes.find_in(observed.file_order[writer as usize], key.0)
+                    let Some(write) =
+                        writes.find_in(observed.file_order.at(writer as usize), key.0)
                     else {
                         continue;
                     };
@@ -201,7 +202,7 @@ impl<'a> Graph<'a> {
         let observed = self.observed;
         let (history, edge_count) = (observed.history, self.edges.len());
         let mut last = vec![(0, u32::MAX); history.session_count()];
-        for (node, placed) in (0u32..).zip(&observed.file_order) {
+        for (node, placed) in (0u32..).zip(observed.file_order.iter()) {
             if !self.taken[node as usize] {
                 continue;
             }

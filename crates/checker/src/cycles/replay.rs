@@ -175,10 +175,10 @@ impl<'a> Replay<'a> {
     fn count_reads(&mut self, writes: &Writes<'_>) -> Option<()> {
         let observed = self.observed;
         let keys = &observed.history.ops().keys;
-        for (place, placed) in (0u32..).zip(&observed.file_order) {
+        for (place, placed) in (0u32..).zip(observed.file_order.iter()) {
             self.places[placed.txn.index()] = place;
         }
-        for placed in &observed.file_order {
+        for placed in observed.file_order.iter() {
             if !observed.taken[placed.txn.index()] {
                 continue;
             }
@@ -187,7 +187,7 @@ impl<'a> Replay<'a> {
                 if link == Link::INITIAL {
                     self.keys[keys[op].index()].open_reads += 1;
                 } else if Link::is_txn(link) {
-                    let writer = observed.file_order[self.places[link as usize] as usize];
+                    let writer = observed.file_order.at(self.places[link as usize] as usize);
                     let write = writes.find_in(writer, keys[op].0)?;
                     self.versions[write as usize].reads += 1;
                 }
@@ -203,7 +203,7 @@ impl<'a> Replay<'a> {
         let mut last = vec![(0, NONE); history.session_count()];
         self.session_next = vec![NONE; history.txn_count()];
         self.is_behind = vec![false; history.txn_count()];
-        for (place, placed) in (0u32..).zip(&observed.file_order) {
+        for (place, placed) in (0u32..).zip(observed.file_order.iter()) {
             let txn = placed.txn;
             if !observed.taken[txn.index()] {
                 continue;
@@ -233,13 +233,13 @@ impl<'a> Replay<'a> {
             None => {
                 let file_order = &observed.file_order;
                 let is_taken =
-                    |place: &u32| observed.taken[file_order[*place as usize].txn.index()];
+                    |place: &u32| observed.taken[file_order.at(*place as usize).txn.index()];
                 let all = (0..file_order.len() as u32).rev();
                 self.work.extend(all.filter(is_taken).filter(is_free));
             }
         }
         while let Some(place) = self.work.pop() {
-            let placed = observed.file_order[place as usize];
+            let placed = observed.file_order.at(place as usize);
             debug_assert!(!self.done[placed.txn.index()], "nobody is let go twice");
             let waiting = match self.obstacle(placed) {
                 None => {
@@ -351,7 +351,7 @@ impl<'a> Replay<'a> {
             return;
         };
         while let Some(place) = timeline.completion(self.completed)
-            && self.done[self.observed.file_order[place as usize].txn.index()]
+            && self.done[self.observed.file_order.at(place as usize).txn.index()]
         {
             let starting = timeline.starting_after(self.completed).iter().copied();
             let is_free = |place: &u32| self.is_behind.get(*place as usize) != Some(&true);

@@ -48,7 +48,7 @@ impl Appends {
         };
         let mut all = vec![none; starts.last().map_or(0, |&end| end as usize)];
         let mut next = starts.clone();
-        for placed in &observed.file_order {
+        for placed in observed.file_order.iter() {
             let txn = placed.txn;
             for op in placed.ops().filter(is_append) {
                 let key = ops.keys[op].index();

@@ -6,7 +6,8 @@
 //! the same reason the place of the operations is kept here: the rows of the transaction table are as
 //! far apart as the numbers.
 //!
-//! Cost: linear; 12 bytes a transaction, and 4 an operation that are freed again.
+//! Cost: linear; nothing where the transactions are numbered in that order, else 12 bytes a transaction, and 4 an operation
+//! that are freed again.
 
 use history::{History, Status, TxnId};
 use std::ops::Range;
@@ -38,14 +39,47 @@ impl Placed {
     }
 }
 
+/// All transactions by the place of their operations; those without any come last.
+#[derive(Clone, Debug)]
+pub struct FileOrder<'h> {
+    history: &'h History,
+    /// Nothing where that is the order of their numbers.
+    placed: Option<Vec<Placed>>,
+}
+
+impl<'h> FileOrder<'h> {
+    /// Finds the order.
+    pub(super) fn of(history: &'h History) -> FileOrder<'h> {
+        let is_numbered = history.txns().is_sorted_by_key(|txn| txn.ops_start);
+        let placed = (!is_numbered).then(|| by_place(history));
+        FileOrder { history, placed }
+    }
+
+    /// How many transactions there are.
+    pub fn len(&self) -> usize {
+        self.history.txn_count()
+    }
+
+    /// The transaction at a place.
+    #[inline]
+    pub fn at(&self, place: usize) -> Placed {
+        match &self.placed {
+            Some(placed) => placed[place],
+            None => Placed::of(self.history, TxnId(place as u32)),
+        }
+    }
+
+    /// All of them, one after another.
+    #[inline]
+    pub fn iter(&self) -> impl Iterator<Item = Placed> + Clone + '_ {
+        (0..self.len()).map(|place| self.at(place))
+    }
+}
+
 const NONE: u32 = u32::MAX;
 
-/// All transactions by the place of their operations; those without any come last.
-pub(super) fn file_order(history: &History) -> Vec<Placed> {
-    if history.txns().is_sorted_by_key(|txn| txn.ops_start) {
-        let all = history.txn_ids();
-        return all.map(|txn| Placed::of(history, txn)).collect();
-    }
+/// All transactions by the place of their operations, looked up from there.
+fn by_place(history: &History) -> Vec<Placed> {
     let op_count = history.op_count();
     let mut by_start = vec![NONE; op_count];
     let mut without = Vec::new();

@@ -163,7 +163,7 @@ fn scatter(
     next.extend([total, total]);
     let history = observed.history;
     let ops = history.ops();
-    for placed in &observed.file_order {
+    for placed in observed.file_order.iter() {
         let txn = placed.txn;
         let special = if observed.statuses[txn.index()] == Status::Committed {
             0
@@ -280,7 +280,7 @@ fn fetch(links: &[u32], reads: &[Entry]) {
 /// look too. The same scan finds the transaction of every unsettled read.
 fn add_readers(observed: &mut Observed<'_>, unsettled: &mut Unsettled) {
     unsettled.reads.clear();
-    for placed in &observed.file_order {
+    for placed in observed.file_order.iter() {
         let (txn, range) = (placed.txn, placed.ops());
         let links = &observed.links[range.clone()];
         let is_unsettled = |link: u32| (link == Link::PENDING) | (link == txn.0);

@@ -23,7 +23,7 @@ pub(super) fn join(observed: &mut Observed<'_>, appends: &Appends) -> Unsettled 
     let history = observed.history;
     let keys = &history.ops().keys;
     let mut unsettled = Unsettled { reads: Vec::new() };
-    for placed in &observed.file_order {
+    for placed in observed.file_order.iter() {
         let txn = placed.txn;
         for op in placed.ops() {
             if observed.links[op] != Link::PENDING {

@@ -20,7 +20,7 @@
 //! that contradict each other leave what both say in place, since that breaks a level by itself.
 
 use super::appends::{Append, Appends, Author};
-use super::{KnownOrder, Observed, Placed, ReadAnomaly, Taken};
+use super::{FileOrder, KnownOrder, Observed, ReadAnomaly, Taken};
 use history::{AnomalyKind, History, KeyId, OpId, OpKind, Status, TxnId, ValueCode};
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -94,7 +94,7 @@ fn take_seen(observed: &mut Observed<'_>, appends: &Appends) {
     let mut whole: Vec<&[ValueCode]> = vec![&[]; history.keys().limit()];
     let mut work = Vec::new();
     for at in 0..observed.file_order.len() {
-        let placed = observed.file_order[at];
+        let placed = observed.file_order.at(at);
         if !observed.taken[placed.txn.index()] {
             continue;
         }
@@ -175,7 +175,7 @@ fn unprovable(observed: &Observed<'_>, appends: &Appends) -> Option<String> {
         return None;
     }
     let mut is_read = vec![false; history.keys().limit()];
-    for placed in &observed.file_order {
+    for placed in observed.file_order.iter() {
         if observed.statuses[placed.txn.index()] != Status::Aborted {
             each_list(history, placed.ops(), |_, key, _| {
                 is_read[key.index()] = true
@@ -206,7 +206,7 @@ struct ListRead<'a> {
 
 struct Search<'a> {
     history: &'a History,
-    file_order: &'a [Placed],
+    file_order: &'a FileOrder<'a>,
     taken: &'a Taken,
     appends: &'a Appends,
     /// By place of an element's first append: how often the longest list shows the element.
@@ -264,7 +264,7 @@ impl<'a> Search<'a> {
     /// Calls with all list reads that count.
     #[inline]
     fn each_read(&self, mut call: impl FnMut(ListRead<'a>)) {
-        for placed in self.file_order {
+        for placed in self.file_order.iter() {
             let txn = placed.txn;
             if self.taken[txn.index()] {
                 each_list(self.history, placed.ops(), |op, key, list| {

@@ -51,7 +51,7 @@ pub(super) fn reduce(observed: &mut Observed<'_>) {
     let mut values = history.ops().values.clone();
     let mut own = OwnAppends::default();
     for at in 0..observed.file_order.len() {
-        let placed = observed.file_order[at];
+        let placed = observed.file_order.at(at);
         let (txn, range) = (placed.txn, placed.ops());
         own.begin(history, range.clone());
         for op in range.clone() {

@@ -125,7 +125,7 @@ pub(super) fn classify(observed: &mut Observed<'_>) {
     let mut anomalies = Vec::new();
     let mut repeated = vec![0; SMALL];
     for at in 0..observed.file_order.len() {
-        let placed = observed.file_order[at];
+        let placed = observed.file_order.at(at);
         let op_count = placed.ops().len();
         let reads_count = observed.statuses[placed.txn.index()] != Status::Aborted;
         if op_count > repeated.len() {

@@ -28,7 +28,7 @@ mod value_table;
 use crate::Budget;
 use crate::budget::Limit;
 use appends::Appends;
-pub use file_order::Placed;
+pub use file_order::{FileOrder, Placed};
 use history::{
     AnomalyKind, History, Initial, KeyId, KeyOrder, OpId, OpKind, Reason, Status, TxnId, ValueCode,
 };
@@ -123,7 +123,7 @@ impl KnownOrder {
 pub struct Observed<'h> {
     pub history: &'h History,
     /// All transactions by the place of their operations in the columns: the order to walk in.
-    pub file_order: Vec<Placed>,
+    pub file_order: FileOrder<'h>,
     /// What became of each transaction.
     pub statuses: Vec<Status>,
     /// The value column, with each list read replaced by the version it saw.
@@ -183,7 +183,7 @@ pub fn observe<'h>(
 fn unjoined(history: &History, keys: KeyOrder) -> Observed<'_> {
     Observed {
         history,
-        file_order: file_order::file_order(history),
+        file_order: FileOrder::of(history),
         statuses: file_order::statuses(history),
         values: Cow::Borrowed(&history.ops().values),
         links: vec![Link::SKIP; history.op_count()],
@@ -213,7 +213,7 @@ impl<'h> Observed<'h> {
             return;
         }
         let mut work = Vec::new();
-        for placed in &self.file_order {
+        for placed in self.file_order.iter() {
             if self.statuses[placed.txn.index()] != Status::Committed {
                 continue;
             }

@@ -79,7 +79,7 @@ fn versions_in_question(observed: &Observed<'_>, unsettled: &Unsettled) -> Versi
     for &(key, _) in versions.keys() {
         is_asked[key as usize] = true;
     }
-    for placed in &observed.file_order {
+    for placed in observed.file_order.iter() {
         let txn = placed.txn;
         let is_candidate = |op: &usize| ops.kinds[*op].is_write() & is_asked[ops.keys[*op].index()];
         for op in placed.ops().filter(is_candidate) {

@@ -124,7 +124,7 @@ const CHUNK: usize = 256;
 fn enter_writes(observed: &Observed<'_>, table: &mut impl Table) -> Option<()> {
     let ops = observed.history.ops();
     let mut writes: Vec<u32> = Vec::new();
-    for placed in &observed.file_order {
+    for placed in observed.file_order.iter() {
         let (txn, range) = (placed.txn, placed.ops());
         writes.resize(writes.len().max(range.len() + 1), 0);
         let mut count = 0;

@@ -474,7 +474,7 @@ pub fn prove_placed(
     shape: Shape,
     mut events: Vec<u32>,
 ) -> Option<CommitOrder> {
-    let placed = |place: u32| observed.file_order[place as usize];
+    let placed = |place: u32| observed.file_order.at(place as usize);
     let settled = Settled { observed };
     let walk = conflicts::walk_once(observed, shape, &events, &settled, placed);
     if !walk.conflicts.is_empty() {

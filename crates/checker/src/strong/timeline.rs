@@ -45,7 +45,7 @@ impl Timeline {
         // Most files have them by time, or nearly so, and nothing is to be sorted.
         let mut by_end: Vec<(i64, u32)> = Vec::with_capacity(txn_count);
         let mut starts: Vec<(i64, u32)> = Vec::with_capacity(txn_count);
-        for (place, placed) in (0u32..).zip(&observed.file_order) {
+        for (place, placed) in (0u32..).zip(observed.file_order.iter()) {
             let (txn, interval) = (placed.txn, history.interval(placed.txn));
             let interval = interval.unwrap_or(unknown);
             let number = number(place, txn);

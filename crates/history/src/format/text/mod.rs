@@ -27,6 +27,8 @@ use std::ops::Range;
 /// Bytes that each thread reads before the columns of all are joined; what is read is given back
 /// to the system as often.
 const WINDOW: usize = 1 << 20;
+/// The same where one thread reads alone, and nobody waits for anybody: less memory for the window.
+const WINDOW_ALONE: usize = 1 << 18;
 /// Bytes that tell how much room the whole file takes.
 const SAMPLE: usize = 64 << 10;
 /// No more large values are expected by the beginning of a file: the rest may be different.
@@ -108,11 +110,12 @@ impl Reader {
         } else {
             options.threads.max(1)
         };
+        let share = if threads == 1 { WINDOW_ALONE } else { WINDOW };
         let mut side: Vec<Chunk> = (1..threads).map(|_| Chunk::default()).collect();
         let mut at = range.start;
         while at < range.end {
             let is_first = at == range.start;
-            let window = if is_first { SAMPLE } else { WINDOW * threads };
+            let window = if is_first { SAMPLE } else { share * threads };
             let end = line_end(text, at + window, range.end);
             self.read_window(text, at..end, &mut side)
                 .map_err(|bad| problem::of_line(text, bad))?;
