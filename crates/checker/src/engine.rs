@@ -274,15 +274,15 @@ impl<'a> Engine<'a> {
         level: Level,
         first: Option<&FirstGuess>,
     ) -> Result<Option<(strong::Decision, Effort)>, Limit> {
-        let observed = self.observed;
-        let is_worth_it = |first: &&FirstGuess| early::is_worth_it(observed, level, first);
+        let (observed, strategy) = (self.observed, self.strategy);
+        let is_worth_it = |it: &&FirstGuess| early::is_worth_it(observed, level, it, strategy);
         let Some(first) = first.filter(is_worth_it).filter(|_| !self.is_part) else {
             return Ok(None);
         };
         if level.implies(Level::NonMonotonicSnapshotIsolation) && self.lost_update().is_some() {
             return Ok(None);
         }
-        early::decide_early(observed, level, first, self.strategy, self.budget)
+        early::decide_early(observed, level, first, strategy, self.budget)
     }
 
     /// The answer that an early decision is, if it says as much as any: a cycle may violate a weaker level, too.
@@ -498,9 +498,9 @@ impl<'a> Engine<'a> {
     }
 
     /// The anomaly of the smallest part of the history that still violates a strong level, unless
-    /// the one given is smaller.
+    /// the one given is smaller or nobody asks for more than the verdict.
     fn smaller(&self, level: Level, anomaly: Anomaly) -> Anomaly {
-        let Some((initial, keys)) = self.minimizing else {
+        let Some((initial, keys)) = self.minimizing.filter(|_| self.strategy.explain) else {
             return anomaly;
         };
         (self.budget.progress)("making the evidence smaller");

@@ -28,7 +28,7 @@ use std::sync::atomic::AtomicU32;
 use std::time::Instant;
 
 /// So many events before and behind each place.
-const REACH: [usize; 4] = [32, 256, 1024, 4096];
+const REACH: [usize; 5] = [4, 32, 256, 1024, 4096];
 
 /// A part has no more than one in so many operations of the whole.
 const SHARE: usize = 8;
@@ -127,7 +127,9 @@ fn found(
 ) -> Option<Found> {
     let in_whole = |anomaly: &Anomaly| {
         let mut anomaly = part.whole_anomaly(anomaly);
-        anomaly.explanation = explain::explain(observed, &anomaly);
+        if asked.strategy.explain {
+            anomaly.explanation = explain::explain(observed, &anomaly);
+        }
         anomaly
     };
     Some(Found {

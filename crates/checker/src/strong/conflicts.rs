@@ -130,21 +130,21 @@ impl State<'_> {
     #[inline]
     fn read(&mut self, placed: Placed, chosen: &impl Chosen) {
         let (txn, range) = (placed.txn.0, placed.ops());
-        let keys = &self.observed.history.ops().keys;
-        for op in range {
-            let link = self.observed.links[op];
+        let keys = &self.observed.history.ops().keys[range.clone()];
+        let links = &self.observed.links[range.clone()];
+        for ((op, &link), key) in range.zip(links).zip(keys) {
             let is_read = Link::is_txn(link) | (link == Link::INITIAL);
-            if is_read & (link != self.last[keys[op].index()]) {
+            let last = self.last[key.index()];
+            if is_read & (link != last) {
                 self.walk.conflicts.push(Conflict::Stale {
                     read: op as u32,
                     reader: txn,
-                    key: keys[op].0,
+                    key: key.0,
                     writer: link,
-                    other: self.last[keys[op].index()],
+                    other: last,
                 });
             } else if link == Link::AMBIGUOUS {
                 let place = self.ambiguous[&(op as u32)];
-                let last = self.last[keys[op].index()];
                 if chosen.may_read(place, last) {
                     self.walk.writers[place as usize] = last;
                 } else {
@@ -160,17 +160,17 @@ impl State<'_> {
     #[inline]
     fn write(&mut self, placed: Placed, shape: Shape) {
         let (txn, range) = (placed.txn.0, placed.ops());
-        let keys = &self.observed.history.ops().keys;
-        for op in range {
-            if self.observed.links[op] != Link::WRITE {
+        let keys = &self.observed.history.ops().keys[range.clone()];
+        for (&link, key) in self.observed.links[range].iter().zip(keys) {
+            if link != Link::WRITE {
                 continue;
             }
-            let last = &mut self.last[keys[op].index()];
+            let last = &mut self.last[key.index()];
             if shape.exclusive && *last != Link::INITIAL {
                 let other_end = self.committed_at[*last as usize];
                 if other_end > self.started_at[txn as usize] {
                     self.walk.conflicts.push(Conflict::Overlap {
-                        key: keys[op].0,
+                        key: key.0,
                         first: *last,
                         second: txn,
                     });
@@ -211,8 +211,10 @@ fn add_next_versions(
         if event >= first_other || !shape.is_commit(event) || !chosen.counts(txn) {
             continue;
         }
-        for (_, key) in observed.writes(TxnId(txn)) {
-            if is_stale[key.index() / 64] & (1 << (key.0 % 64)) != 0 {
+        let range = observed.history.op_range(TxnId(txn));
+        let keys = &observed.history.ops().keys[range.clone()];
+        for (&link, key) in observed.links[range].iter().zip(keys) {
+            if link == Link::WRITE && is_stale[key.index() / 64] & (1 << (key.0 % 64)) != 0 {
                 let before = last.insert(key.0, txn).unwrap_or(Link::INITIAL);
                 if let Some(after) = next.get_mut(&(key.0, before)) {
                     *after = txn;

@@ -4,6 +4,9 @@
 //! guess is far off. If one is found, it answers for the weaker levels, too; and what contradicts every order is a few
 //! transactions, of which any level is soon asked.
 //!
+//! Where nobody asks for more than the verdict, that is so with few sessions, too, if the first guess is not far off: what
+//! weaker levels would say of a violation is not wanted.
+//!
 //! Cost: that of the decision, within a patience of its own: if it takes long, a weaker level may be violated for a
 //! plainer reason.
 
@@ -19,9 +22,19 @@ use std::sync::atomic::AtomicU32;
 const FEW_SESSIONS: usize = 128;
 
 /// Whether that may cost less than to begin with weaker levels.
-pub fn is_worth_it(observed: &Observed<'_>, level: Level, first: &FirstGuess) -> bool {
+pub fn is_worth_it(
+    observed: &Observed<'_>,
+    level: Level,
+    first: &FirstGuess,
+    strategy: Strategy,
+) -> bool {
     let is_parallel = Shape::of(level).is_some_and(|shape| shape.parallel);
-    observed.history.session_count() > FEW_SESSIONS && first.is_far_off && !is_parallel
+    let has_many_sessions = observed.history.session_count() > FEW_SESSIONS;
+    !is_parallel
+        && match first.is_far_off {
+            true => has_many_sessions,
+            false => !strategy.explain,
+        }
 }
 
 /// Decides from the first guess; None if that takes long.

@@ -32,8 +32,15 @@ pub fn by_time(observed: &Observed<'_>, order: &[u32]) -> Vec<u32> {
         .clamp(4, LANDMARKS_MAX)
         .min(history.session_count());
     let landmarks = Landmarks::new(observed, count, order);
-    let past = landmarks.past(order);
-    let future = landmarks.future(order);
+    // Short entries are compared more at a time.
+    let (past, future) = match landmarks
+        .lengths
+        .iter()
+        .all(|&length| length < u16::MAX.into())
+    {
+        true => (landmarks.past::<u16>(order), landmarks.future::<u16>(order)),
+        false => (landmarks.past::<u32>(order), landmarks.future::<u32>(order)),
+    };
     let mut ranked: Vec<(f32, u32, u32)> = Vec::with_capacity(order.len());
     for (at, &txn) in order.iter().enumerate() {
         let (past, future) = (past[txn as usize], future[txn as usize]);
@@ -44,9 +51,27 @@ pub fn by_time(observed: &Observed<'_>, order: &[u32]) -> Vec<u32> {
     ranked.into_iter().map(|(_, _, txn)| txn).collect()
 }
 
+/// How many transactions of a landmark; as many as its session has are enough.
+trait Count: Copy + Ord + Default + Into<u64> {
+    fn of(count: u32) -> Self;
+}
+
+impl Count for u16 {
+    fn of(count: u32) -> u16 {
+        count as u16
+    }
+}
+
+impl Count for u32 {
+    fn of(count: u32) -> u32 {
+        count
+    }
+}
+
 struct Landmarks<'a> {
     observed: &'a Observed<'a>,
-    count: usize,
+    /// How many columns there are: as many as landmarks, or a few more, so that eight are compared at a time.
+    width: usize,
     /// By transaction, its place in the order.
     place: Vec<u32>,
     /// How many transactions before one in its session are asked: two where some session does not run along the
@@ -82,7 +107,7 @@ impl<'a> Landmarks<'a> {
         }
         Landmarks {
             observed,
-            count,
+            width: count.next_multiple_of(8),
             place,
             neighbours: if is_along_sessions { 1 } else { 2 },
             column,
@@ -112,49 +137,49 @@ impl<'a> Landmarks<'a> {
     }
 
     /// By transaction, how many landmark transactions happen before it or are it.
-    fn past(&self, order: &[u32]) -> Vec<u64> {
-        let mut rows = vec![0u32; self.count * self.observed.history.txn_count()];
+    fn past<T: Count>(&self, order: &[u32]) -> Vec<u64> {
+        let mut rows = vec![T::default(); self.width * self.observed.history.txn_count()];
         let mut sums = vec![0; self.observed.history.txn_count()];
-        let mut row = vec![0u32; self.count];
+        let mut row = vec![T::default(); self.width];
         for &txn in order {
-            row.fill(0);
+            row.fill(T::default());
             let writers = self
                 .observed
                 .reads(TxnId(txn))
                 .map(|(_, _, writer)| writer.0);
             for before in writers.chain(self.previous(txn)) {
-                let other = &rows[before as usize * self.count..][..self.count];
+                let other = &rows[before as usize * self.width..][..self.width];
                 for (mine, theirs) in row.iter_mut().zip(other) {
                     *mine = (*mine).max(*theirs);
                 }
             }
             if let Some((column, place)) = self.place(txn) {
-                row[column] = row[column].max(place + 1);
+                row[column] = row[column].max(T::of(place + 1));
             }
-            sums[txn as usize] = row.iter().map(|&entry| u64::from(entry)).sum();
-            rows[txn as usize * self.count..][..self.count].copy_from_slice(&row);
+            sums[txn as usize] = row.iter().map(|&entry| entry.into()).sum();
+            rows[txn as usize * self.width..][..self.width].copy_from_slice(&row);
         }
         sums
     }
 
     /// By transaction, how many landmark transactions it happens before.
-    fn future(&self, order: &[u32]) -> Vec<u64> {
+    fn future<T: Count>(&self, order: &[u32]) -> Vec<u64> {
         // Counted from the end of each session, so that more is later here too.
-        let mut rows = vec![0u32; self.count * self.observed.history.txn_count()];
+        let mut rows = vec![T::default(); self.width * self.observed.history.txn_count()];
         let mut sums = vec![0; self.observed.history.txn_count()];
-        let mut row = vec![0u32; self.count];
+        let mut row = vec![T::default(); self.width];
         for &txn in order.iter().rev() {
-            row.copy_from_slice(&rows[txn as usize * self.count..][..self.count]);
-            sums[txn as usize] = row.iter().map(|&entry| u64::from(entry)).sum();
+            row.copy_from_slice(&rows[txn as usize * self.width..][..self.width]);
+            sums[txn as usize] = row.iter().map(|&entry| entry.into()).sum();
             if let Some((column, place)) = self.place(txn) {
-                row[column] = row[column].max(self.lengths[column] - place);
+                row[column] = row[column].max(T::of(self.lengths[column] - place));
             }
             let writers = self
                 .observed
                 .reads(TxnId(txn))
                 .map(|(_, _, writer)| writer.0);
             for before in writers.chain(self.previous(txn)) {
-                let other = &mut rows[before as usize * self.count..][..self.count];
+                let other = &mut rows[before as usize * self.width..][..self.width];
                 for (theirs, mine) in other.iter_mut().zip(&row) {
                     *theirs = (*theirs).max(*mine);
                 }

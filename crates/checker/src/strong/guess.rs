@@ -32,6 +32,11 @@ const WAKES_MAX: u8 = 200;
 /// How many waiting transactions are looked at for one that can take its snapshot.
 const STARTS_TRIED_MAX: usize = 256;
 
+/// With more sessions than these, nobody waits for readers any more once one transaction in so many was woken in vain: then
+/// the guess is far off, and waiting makes it no better.
+const SESSIONS_PATIENT: usize = 128;
+const WOKEN_FEW: usize = 32;
+
 /// A key's last version.
 #[derive(Clone, Copy)]
 struct Last {
@@ -80,6 +85,8 @@ struct Replay<'a> {
     committed: Vec<bool>,
     started: Vec<bool>,
     wakes: Vec<u8>,
+    /// How often anybody may still be woken in vain before nobody waits for readers.
+    patience: usize,
     /// The next transaction of each lane and its end. A lane is a session, or one transaction
     /// where sessions do not count.
     next: Vec<u32>,
@@ -141,6 +148,10 @@ impl<'a> Replay<'a> {
             committed: observed.taken.iter().map(|taken| !taken).collect(),
             started: vec![false; history.txn_count()],
             wakes: vec![0; history.txn_count()],
+            patience: match history.session_count() > SESSIONS_PATIENT {
+                true => history.txn_count() / WOKEN_FEW,
+                false => usize::MAX,
+            },
             waiting: vec![NONE; history.txn_count()],
             waiting_after: vec![NONE; next.len()],
             at_key: FxHashMap::default(),
@@ -213,7 +224,7 @@ impl<'a> Replay<'a> {
                 }
             }
         }
-        if self.wakes[txn as usize] >= WAKES_MAX {
+        if self.wakes[txn as usize] >= WAKES_MAX || self.patience == 0 {
             return None;
         }
         if !self.ambiguous.is_empty()
@@ -368,6 +379,7 @@ impl<'a> Replay<'a> {
             if let Some(txn) = self.next_of(lane) {
                 let wakes = &mut self.wakes[txn as usize];
                 *wakes = wakes.saturating_add(1);
+                self.patience = self.patience.saturating_sub(1);
             }
             self.queue.push_back(lane);
         }

@@ -5,6 +5,7 @@
 //! (`estimate`), and keep it if less is wrong with it. Cost: that of a sort and a walk for each guess.
 
 use super::conflicts;
+use super::kept::Kept;
 use super::known::Known;
 use super::shape::Shape;
 use super::topological::Step;
@@ -16,24 +17,27 @@ use crate::order;
 use history::{Interval, TxnId};
 
 /// The best of several guesses, or the first if that is enough, and how many conflicts it has. It agrees with everything known; the
-/// error is a cycle if nothing can.
+/// error is a cycle if nothing can. `known_wrong`: how many conflicts the first has, if that is known and it agrees with all that is.
 #[allow(clippy::type_complexity)] // One caller, and each part is named there.
 pub fn better_guess(
     known: &Known<'_>,
     first: Vec<u32>,
+    known_wrong: Option<usize>,
     is_enough: bool,
     budget: &Budget<'_>,
 ) -> Result<Result<(usize, Vec<u32>), Vec<Step>>, Limit> {
     let (observed, shape) = (known.observed, known.shape);
-    let first = match sorted::sort(known, &first) {
-        Ok(events) => events,
-        Err(steps) => return Ok(Err(steps)),
-    };
     let conflicts_of = |events: &[u32]| {
         let walk = conflicts::walk(observed, shape, events, &Settled { observed });
         walk.conflicts.len()
     };
-    let mut best = (conflicts_of(&first), first);
+    let mut best = match known_wrong {
+        Some(conflicts) => (conflicts, first),
+        None => match sorted::sort(known, &first) {
+            Ok(events) => (conflicts_of(&events), events),
+            Err(steps) => return Ok(Err(steps)),
+        },
+    };
     let few = observed.history.txn_count() / FEW;
     for guess in GUESSES {
         if best.0 <= few || is_enough {
@@ -56,6 +60,9 @@ pub const FEW: usize = 1000;
 
 /// With one for no more than so many transactions, keys are many.
 const TXNS_OF_MANY_KEYS: usize = 16;
+
+/// So many sweeps spread transactions over time.
+const SWEEPS: usize = 12;
 
 /// A guess that agrees with everything known, made with the help of another.
 type Guess = fn(&Known<'_>, &[u32]) -> Option<Vec<u32>>;
@@ -108,6 +115,36 @@ fn by_estimate(known: &Known<'_>, given: &[u32]) -> Option<Vec<u32>> {
     let mut events: Vec<u32> = by_time.into_iter().flat_map(events).collect();
     events.dedup();
     Some(events)
+}
+
+/// The events as if each transaction took place at once, in the middle between the last that is known to precede it and the
+/// first that it is known to precede.
+pub fn by_room(known: &Known<'_>, given: &[u32]) -> Option<Vec<u32>> {
+    if known.timeline.is_some() {
+        return None;
+    }
+    let shape = known.shape;
+    let starts = given.iter().filter(|&&event| shape.is_start(event));
+    let txns: Vec<u32> = starts.map(|&event| shape.txn(event)).collect();
+    let mut number = vec![0u32; known.observed.history.txn_count()];
+    let mut edges = Vec::new();
+    for (at, &txn) in (0u32..).zip(&txns) {
+        number[txn as usize] = at;
+        known.predecessors(shape.start(txn), |other, _| {
+            edges.push((number[shape.txn(other) as usize], at));
+        });
+    }
+    let mut kept = Kept::new((0..txns.len() as u32).collect(), &edges);
+    kept.spread(SWEEPS);
+    let txns = kept.order().iter().map(|&number| txns[number as usize]);
+    let mut events: Vec<u32> = txns
+        .flat_map(|txn| [shape.start(txn), shape.commit(txn)])
+        .collect();
+    events.dedup();
+    match known.observed.known.is_empty() {
+        true => Some(events),
+        false => sorted::sort(known, &events).ok(),
+    }
 }
 
 /// The events by the middle of each transaction's time. Wrong times only make a worse guess.

@@ -92,6 +92,9 @@ fn along(
             numbered.push((key.0, number(op)?, txn.0, op.0));
         }
     }
+    if !agree(known, given, &numbered) {
+        return None;
+    }
     numbered.sort_unstable();
     if !agree(known, given, &numbered) {
         return None;
@@ -102,16 +105,25 @@ fn along(
 }
 
 /// Whether the numbers agree with an order more often than chance and some system in them explain:
-/// if not, they are no counters, and sorting along them is lost time.
+/// if not, they are no counters, and sorting along them is lost time. Asked of the versions of a key that follow each other:
+/// in the order of the numbers at last, and before in any order, which needs no sort.
 fn agree(known: &Known<'_>, given: &[u32], numbered: &[(u32, u64, u32, u32)]) -> bool {
     let mut place = vec![0u32; known.events()];
     for (at, &event) in given.iter().enumerate() {
         place[event as usize] = at as u32;
     }
     let place = |txn: u32| place[known.shape.commit(txn) as usize];
-    let pairs = || numbered.windows(2).filter(|pair| pair[0].0 == pair[1].0);
-    let agreeing = pairs().filter(|pair| place(pair[0].2) < place(pair[1].2));
-    agreeing.count() * 3 >= pairs().count() * 2
+    let mut last = vec![(0, NONE); known.observed.history.keys().limit()];
+    let (mut agreeing, mut count) = (0usize, 0usize);
+    for &(key, number, txn, _) in numbered {
+        let here = (number, place(txn));
+        let before = std::mem::replace(&mut last[key as usize], here);
+        if before.1 != NONE {
+            count += 1;
+            agreeing += usize::from((before.0 < number) == (before.1 < here.1));
+        }
+    }
+    agreeing * 3 >= count * 2
 }
 
 /// The edges that follow from versions sorted by key and number: from each writer, and from each

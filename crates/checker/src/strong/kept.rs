@@ -10,6 +10,9 @@
 //! sweep and a sort. Source: Pearce & Kelly, JEA 2006, as in `topological`, which can say why an
 //! edge is refused and take edges back out of turn; this one need not, and is a guess's.
 
+use super::bunches::Bunches;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::ops::Range;
 
 /// An edge from one event to another.
@@ -28,8 +31,8 @@ pub const NOBODY: Owner = u32::MAX;
 
 /// See the module's text.
 pub struct Kept {
-    before: Vec<Vec<(u32, Owner)>>,
-    after: Vec<Vec<(u32, Owner)>>,
+    before: Bunches<(u32, Owner)>,
+    after: Bunches<(u32, Owner)>,
     order: Vec<u32>,
     place: Vec<u32>,
     times: Vec<f64>,
@@ -48,8 +51,8 @@ impl Kept {
     pub fn new(order: Vec<u32>, edges: &[Edge]) -> Kept {
         let count = order.len();
         let mut kept = Kept {
-            before: vec![Vec::new(); count],
-            after: vec![Vec::new(); count],
+            before: Bunches::new(count, edges.iter().map(|&(from, to)| (to, (from, NOBODY)))),
+            after: Bunches::new(count, edges.iter().map(|&(from, to)| (from, (to, NOBODY)))),
             place: vec![0; count],
             times: vec![0.5; count],
             room: vec![(0.0, 1.0); count],
@@ -60,9 +63,6 @@ impl Kept {
             order,
         };
         kept.place_all();
-        for &edge in edges {
-            kept.enter(edge, NOBODY);
-        }
         kept
     }
 
@@ -97,8 +97,8 @@ impl Kept {
     }
 
     fn enter(&mut self, (from, to): Edge, owner: Owner) {
-        self.after[from as usize].push((to, owner));
-        self.before[to as usize].push((from, owner));
+        self.after.push(from, (to, owner));
+        self.before.push(to, (from, owner));
     }
 
     /// Adds an edge; if it closes a cycle it is not added, and the owners of the other edges of that are returned.
@@ -117,17 +117,48 @@ impl Kept {
         Ok(())
     }
 
+    /// Adds edges, and puts the events in an order along all that stood before and most of these. Who is against it then is to
+    /// be taken back.
+    pub fn insert_all(&mut self, edges: impl Iterator<Item = (Edge, Owner)>) {
+        for (edge, owner) in edges {
+            self.enter(edge, owner);
+        }
+        let count = self.order.len();
+        let before = |event: u32| self.before.of(event).len() as u32;
+        let mut open: Vec<u32> = (0..count as u32).map(before).collect();
+        let places = 0..count as u32;
+        let free = places.filter(|&at| open[self.order[at as usize] as usize] == 0);
+        let mut heap: BinaryHeap<Reverse<u32>> = free.map(Reverse).collect();
+        let mut order = Vec::with_capacity(count);
+        let mut is_sorted = vec![false; count];
+        for first in 0..=count {
+            while let Some(Reverse(at)) = heap.pop() {
+                let event = self.order[at as usize];
+                order.push(event);
+                is_sorted[event as usize] = true;
+                for &(next, _) in self.after.of(event) {
+                    open[next as usize] -= 1;
+                    if open[next as usize] == 0 && !is_sorted[next as usize] {
+                        heap.push(Reverse(self.place[next as usize]));
+                    }
+                }
+            }
+            // Where edges go in a circle, the first event that is left goes: it is behind all that stood before.
+            if let Some(&event) = self.order.get(first)
+                && !is_sorted[event as usize]
+            {
+                heap.push(Reverse(first as u32));
+            }
+        }
+        self.order = order;
+        self.place_all();
+    }
+
     /// Takes back edges of an owner.
     pub fn take_back(&mut self, edges: impl Iterator<Item = Edge>, owner: Owner) {
         for (from, to) in edges {
-            for (list, other) in [
-                (&mut self.after[from as usize], to),
-                (&mut self.before[to as usize], from),
-            ] {
-                if let Some(at) = list.iter().rposition(|&entry| entry == (other, owner)) {
-                    list.swap_remove(at);
-                }
-            }
+            self.after.remove(from, (to, owner));
+            self.before.remove(to, (from, owner));
         }
     }
 
@@ -140,7 +171,7 @@ impl Kept {
         let mut next = 0;
         while let Some(&event) = found.get(next) {
             next += 1;
-            let others = &self.after[event as usize];
+            let others = self.after.of(event);
             self.visits += others.len() as u64;
             for &(other, owner) in others {
                 let is_new = self.seen[other as usize] != self.search;
@@ -179,7 +210,7 @@ impl Kept {
         let mut next = 0;
         while let Some(&event) = found.get(next) {
             next += 1;
-            let others = &self.before[event as usize];
+            let others = self.before.of(event);
             self.visits += others.len() as u64;
             for &(other, _) in others {
                 if self.place[other as usize] > limit && self.seen[other as usize] != self.search {
@@ -208,9 +239,9 @@ impl Kept {
                 let Some(&event) = found[side].get(next) else {
                     return false;
                 };
-                let others = [&self.after, &self.before][side];
-                self.visits += others[event as usize].len() as u64;
-                for &(other, _) in &others[event as usize] {
+                let others = [&self.after, &self.before][side].of(event);
+                self.visits += others.len() as u64;
+                for &(other, _) in others {
                     let seen = &mut self.seen[other as usize];
                     if *seen == marks[1 - side] {
                         return true;
@@ -250,10 +281,10 @@ impl Kept {
         let time_at = |place: usize| (place as f64 + 0.5) / count;
         let is_all = places.len() == self.order.len();
         for at in places.clone() {
-            let event = self.order[at] as usize;
-            self.times[event] = time_at(at);
+            let event = self.order[at];
+            self.times[event as usize] = time_at(at);
             if !is_all {
-                for &(other, _) in self.before[event].iter().chain(&self.after[event]) {
+                for &(other, _) in self.before.of(event).iter().chain(self.after.of(event)) {
                     self.times[other as usize] = time_at(self.place[other as usize] as usize);
                 }
             }
@@ -262,21 +293,21 @@ impl Kept {
 
     /// Puts an event in the middle of what is before and behind it; `asks` says which of these may have moved.
     #[inline]
-    fn settle(&mut self, event: usize, [before, after]: [bool; 2]) {
+    fn settle(&mut self, event: u32, [before, after]: [bool; 2]) {
+        let at = event as usize;
         // No time is not a number, which `f64::max` would look for.
         if before {
-            let times = self.before[event].iter();
+            let times = self.before.of(event).iter();
             let times = times.map(|&(other, _)| self.times[other as usize]);
-            self.room[event].0 = times.fold(0.0, |low, time| if time > low { time } else { low });
+            self.room[at].0 = times.fold(0.0, |low, time| if time > low { time } else { low });
         }
         if after {
-            let times = self.after[event].iter();
+            let times = self.after.of(event).iter();
             let times = times.map(|&(other, _)| self.times[other as usize]);
-            self.room[event].1 =
-                times.fold(1.0, |high, time| if time < high { time } else { high });
+            self.room[at].1 = times.fold(1.0, |high, time| if time < high { time } else { high });
         }
-        let (low, high) = self.room[event];
-        self.times[event] = (low + high) / 2.0;
+        let (low, high) = self.room[at];
+        self.times[at] = (low + high) / 2.0;
     }
 
     /// The same for the events at these places, while the others stay.
@@ -291,7 +322,7 @@ impl Kept {
                     0 => places.start + step,
                     _ => places.end - 1 - step,
                 };
-                self.settle(self.order[at] as usize, asks);
+                self.settle(self.order[at], asks);
             }
         }
         // Times never decrease along an edge, and where they are the same the order so far decides.

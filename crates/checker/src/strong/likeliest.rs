@@ -11,7 +11,7 @@
 //! others that are in the way, those first that were taken back least often, and then those that were decided last.
 //!
 //! Cost: a round takes the edges a few times, a look at every open pair and a sort of the events;
-//! some twenty rounds, since each decides a share. Insertions take what they move, which is
+//! some ten rounds, since each decides a share. Insertions take what they move, which is
 //! little: an order that is against the times is decided only if the other one is much more so. The
 //! sessions do not matter, and no event has a row of anything.
 //! Source: ours. `confident` measures a decision by its own margin alone, and needs bits for what follows from each.
@@ -25,8 +25,6 @@ use crate::budget::Limit;
 use std::cmp::Reverse;
 use std::collections::VecDeque;
 
-/// A round decides at least one pair for so many events.
-const EVENTS_FOR_EACH: usize = 40;
 /// So many edges are looked at for each event before it is given up; in repair, fewer.
 const VISITS_FOR_EACH: u64 = 5000;
 const REPAIR_VISITS_FOR_EACH: u64 = 500;
@@ -43,8 +41,11 @@ const ASK_EVERY: usize = 64;
 pub struct Manner {
     /// The share of the open pairs that is decided in a round.
     pub share: f64,
-    /// Sweeps that spread the events over time before that.
+    /// A round decides at least one pair for so many events.
+    pub events_for_each: usize,
+    /// Sweeps that spread the events over time before that, and before the first round.
     pub sweeps: usize,
+    pub first_sweeps: usize,
     /// Whether to look first what can only be one way.
     pub is_careful: bool,
 }
@@ -86,11 +87,13 @@ impl<'a> Likeliest<'a> {
             turn: 0,
             left: VecDeque::new(),
         };
-        let least = 1 + event_count / EVENTS_FOR_EACH;
+        let least = 1 + event_count / manner.events_for_each;
         let visits_max = VISITS_FOR_EACH * event_count as u64;
+        let mut sweeps = manner.first_sweeps;
         while !open.is_empty() && likeliest.kept.visits < visits_max {
             budget.check_at("likely", &[("pairs open", open.len() as u64)])?;
-            likeliest.kept.spread(manner.sweeps);
+            likeliest.kept.spread(sweeps);
+            sweeps = manner.sweeps;
             if manner.is_careful && open.len() * 5 <= pair_count * 2 {
                 open.retain(|&pair| !likeliest.decide_if_forced(pair));
             }

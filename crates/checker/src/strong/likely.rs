@@ -7,7 +7,7 @@
 //! ends it, and repair what little that leaves. If something is still wrong, begin again from the order reached, more carefully, and decide
 //! again what is round the pairs that are left (`again`). If no attempt succeeds, nothing is known, and the best order is what other ways begin with.
 //!
-//! Where there are too many pairs, only versions near each other in the order given are thought of, each transaction takes place at
+//! Where there are too many pairs, only versions near each other in an order that waits for no reader are thought of, each transaction takes place at
 //! once, and this is done again from the order found while much is wrong with it, and then put right; and if that fails, the pairs that are wrong in the order found are decided, too, until none is.
 //!
 //! Cost: that of `likeliest` for each attempt, that of `moves` once, two walks, and pruning once.
@@ -20,7 +20,7 @@ use super::pairs::Pairs;
 use super::reach::Reach;
 use super::stuck::FAR_OFF;
 use super::versions::Versions;
-use super::{Decision, Effort, Settled, Strategy, conflicts, greedy, instants, prove};
+use super::{Decision, Effort, Settled, Strategy, conflicts, greedy, guesses, instants, proof};
 use crate::Budget;
 use crate::budget::Limit;
 use rustc_hash::FxHashSet;
@@ -52,14 +52,18 @@ const CLOSE: usize = 16;
 /// How the attempts are made.
 const ATTEMPTS: [Manner; 4] = [QUICK, CAREFUL, CAREFUL, CAREFUL];
 const QUICK: Manner = Manner {
-    share: 0.3,
-    sweeps: 4,
+    share: 0.4,
+    events_for_each: 10,
+    sweeps: 3,
+    first_sweeps: 12,
     is_careful: false,
 };
 /// Where keys have many versions, times say more.
 const COARSE: Manner = Manner {
     share: 0.5,
+    events_for_each: 10,
     sweeps: 2,
+    first_sweeps: 12,
     is_careful: false,
 };
 /// The manners in which near versions are decided, one after another while more conflicts than one for so many events are left.
@@ -67,7 +71,9 @@ const NEARER: [Manner; 3] = [COARSE, QUICK, QUICK];
 const NEARLY: usize = 64;
 const CAREFUL: Manner = Manner {
     share: 0.1,
+    events_for_each: 40,
     sweeps: 4,
+    first_sweeps: 4,
     is_careful: true,
 };
 
@@ -126,7 +132,9 @@ fn by_instants(
     if known.timeline.is_some() {
         return Ok(None);
     }
-    let (mut order, mut wrong) = (events.clone(), usize::MAX);
+    // Which versions are near each other, an order knows better that waits for nobody.
+    let room = near.and_then(|_| guesses::by_room(known, events));
+    let (mut order, mut wrong) = (room.unwrap_or_else(|| events.clone()), usize::MAX);
     let manners: &[Manner] = if near.is_some() { &NEARER } else { &[QUICK] };
     for &manner in manners {
         // Which versions are near each other, the better order knows better.
@@ -140,12 +148,13 @@ fn by_instants(
         let walk = conflicts::walk(observed, shape, &order, &Settled { observed });
         wrong = walk.conflicts.len();
         let nearly = if shape.split { CLOSE } else { NEARLY };
+        if wrong == 0 {
+            let order = proof(observed, shape, &order, &walk);
+            return Ok(Some(Decision::Holds(order)));
+        }
         if wrong <= order.len() / nearly {
             break;
         }
-    }
-    if wrong == 0 {
-        return Ok(prove(observed, shape, &order).map(Decision::Holds));
     }
     if wrong > order.len() / CLOSE {
         return Ok(None);
@@ -203,7 +212,8 @@ fn attempt_each(
             }
             let walk = conflicts::walk(observed, shape, &order, &Settled { observed });
             if walk.conflicts.is_empty() {
-                return Ok(prove(observed, shape, &order).map(Decision::Holds));
+                let order = proof(observed, shape, &order, &walk);
+                return Ok(Some(Decision::Holds(order)));
             }
             if walk.conflicts.len() < fewest {
                 fewest = walk.conflicts.len();

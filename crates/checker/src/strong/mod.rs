@@ -33,6 +33,7 @@
 
 mod again;
 mod borrowed;
+mod bunches;
 #[cfg(feature = "cadical")]
 mod cadical;
 pub mod classify;
@@ -83,7 +84,7 @@ use crate::budget::Limit;
 use crate::observe::Observed;
 use crate::witness::each_once;
 pub use borrowed::decide;
-use conflicts::{Conflict, NO_WRITER};
+use conflicts::{Conflict, NO_WRITER, Walk};
 use greedy::Repair;
 use history::{Anomaly, CommitOrder, Level, OpId, TxnId};
 use known::Known;
@@ -223,10 +224,9 @@ fn looked_at(
     let walk = conflicts::walk(observed, shape, &events, &Settled { observed });
     let count = walk.conflicts.len();
     let txn_count = observed.history.txn_count();
-    let counts = |txn| observed.taken[txn as usize];
-    let proof = || commit_order(observed, shape, &events, &walk.writers, counts);
+    let order = || proof(observed, shape, &events, &walk);
     FirstGuess {
-        order: walk.conflicts.is_empty().then(proof),
+        order: walk.conflicts.is_empty().then(order),
         is_suggested: false,
         is_along_sessions: true,
         is_far_off: count > txn_count / 4,
@@ -327,6 +327,12 @@ fn decide_as_observed(
         .map_or(0.0, |first| first.effort.guess_seconds);
     // Stale reads say nothing about an order of a parallel level: of snapshots, few were wrong.
     let is_enough = shape.parallel && guessed.as_ref().is_some_and(|first| first.is_suggested);
+    // What was run again along sessions and reads agrees with everything known, if that is all there is.
+    let known_wrong = guessed.as_ref().and_then(|first| {
+        let is_all = shape.sessions && !shape.real_time && observed.known.is_empty();
+        let is_known = is_all && !first.is_suggested && first.effort.conflicts > 0;
+        is_known.then_some(first.effort.conflicts)
+    });
     let first = match guessed {
         Some(first) => first.events,
         None if strategy.guess => guess::guess(observed, shape, timeline.as_ref(), budget)?.events,
@@ -334,20 +340,25 @@ fn decide_as_observed(
     };
     budget.check("guess")?;
     let known = Known::new(observed, shape, timeline);
-    let mut events =
-        match guesses::better_guess(&known, first, !strategy.guess || is_enough, budget)? {
-            Ok((conflicts, events)) => {
-                effort.conflicts = conflicts;
-                events
-            }
-            Err(steps) => {
-                let refutation = Refutation {
-                    cycles: vec![refutation::known_cycle(&steps)],
-                    by_cases: false,
-                };
-                return Ok(violated(&known, &refutation));
-            }
-        };
+    let mut events = match guesses::better_guess(
+        &known,
+        first,
+        known_wrong,
+        !strategy.guess || is_enough,
+        budget,
+    )? {
+        Ok((conflicts, events)) => {
+            effort.conflicts = conflicts;
+            events
+        }
+        Err(steps) => {
+            let refutation = Refutation {
+                cycles: vec![refutation::known_cycle(&steps)],
+                by_cases: false,
+            };
+            return Ok(violated(&known, &refutation));
+        }
+    };
     effort.guess_seconds = guess_seconds + started.elapsed().as_secs_f64();
     let optional = settled::optional_events(observed, shape);
     let may_guess = strategy.guess && strategy.repair && optional.is_empty();
@@ -461,10 +472,15 @@ fn violated(known: &Known<'_>, refutation: &Refutation) -> Decision {
 /// The order of events as evidence, if nothing is wrong with it.
 fn prove(observed: &Observed<'_>, shape: Shape, events: &[u32]) -> Option<CommitOrder> {
     let walk = conflicts::walk(observed, shape, events, &Settled { observed });
-    let counts = |txn| observed.taken[txn as usize];
     walk.conflicts
         .is_empty()
-        .then(|| commit_order(observed, shape, events, &walk.writers, counts))
+        .then(|| proof(observed, shape, events, &walk))
+}
+
+/// The order of events as evidence, of which a walk has shown that nothing is wrong with it.
+fn proof(observed: &Observed<'_>, shape: Shape, events: &[u32], walk: &Walk) -> CommitOrder {
+    let counts = |txn| observed.taken[txn as usize];
+    commit_order(observed, shape, events, &walk.writers, counts)
 }
 
 /// The same for events of places in the file, so that what is looked up lies together; they get the

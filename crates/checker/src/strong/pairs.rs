@@ -7,8 +7,8 @@
 //!
 //! Cost: for each key, its writers times its writers and reads.
 
-use super::kept::{Edge, Kept, NOBODY};
-use super::known::Known;
+use super::kept::{Edge, Kept, NOBODY, Time};
+use super::known::{Edges, Known};
 use super::sorted;
 use super::versions::Versions;
 use crate::observe::Link;
@@ -27,10 +27,9 @@ pub struct Pairs {
     versions: Vec<Version>,
     /// The starts of readers.
     readers: Vec<u32>,
-    /// Edges that need no decision, by their starts.
+    /// Edges that need no decision; those that are known without a version's order come last, from this place on.
     certain: Vec<Edge>,
-    /// Those of them that are known without a version's order.
-    known: Vec<Edge>,
+    first_known: usize,
     numbers: usize,
     /// Pairs to decide, as places in `versions`.
     pub open: Vec<(u32, u32)>,
@@ -58,7 +57,7 @@ impl Pairs {
             versions: Vec::new(),
             readers: Vec::new(),
             certain: Vec::new(),
-            known: Vec::new(),
+            first_known: 0,
             numbers: events.len(),
             open: Vec::new(),
             is_exclusive: shape.exclusive,
@@ -99,31 +98,36 @@ impl Pairs {
             }
             pairs.add_pairs(first, near.unwrap_or(usize::MAX));
         }
+        pairs.first_known = pairs.certain.len();
         for (at, &event) in events.iter().enumerate() {
             known.predecessors(event, |other, _| {
-                pairs.known.push((number[other as usize], at as u32));
+                pairs.certain.push((number[other as usize], at as u32));
             });
         }
-        pairs.certain.extend(&pairs.known);
-        pairs.certain.sort_unstable();
-        pairs.certain.dedup();
         pairs
     }
 
     /// The numbers in an order along everything known, where these are one, and along as much of what is certain besides as
     /// contradicts nothing before it.
-    pub fn begin_anyhow(&mut self) -> Kept {
+    pub fn begin_anyhow(&self) -> Kept {
         let order = (0..self.numbers as u32).collect();
-        self.known.sort_unstable();
-        self.known.dedup();
-        let mut kept = Kept::new(order, &self.known);
-        for &edge in &self.certain {
-            if self.known.binary_search(&edge).is_err() {
-                // What contradicts the rest is left out.
-                let _ = kept.insert(edge, NOBODY);
-            }
+        let (certain, known) = self.certain.split_at(self.first_known);
+        let mut kept = Kept::new(order, known);
+        kept.insert_all(certain.iter().map(|&edge| (edge, NOBODY)));
+        let is_against = |edge: &Edge| !kept.is_before(edge.0, edge.1);
+        let against: Vec<Edge> = certain.iter().copied().filter(is_against).collect();
+        kept.take_back(against.iter().copied(), NOBODY);
+        for edge in against {
+            // What contradicts the rest is left out.
+            let _ = kept.insert(edge, NOBODY);
         }
         kept
+    }
+
+    /// What is certain by the starts of the edges.
+    fn certain_after(&self) -> Edges {
+        let reversed = self.certain.iter().map(|&(from, to)| (to, from));
+        Edges::new(reversed, self.numbers)
     }
 
     /// Adds the pairs of the versions from this place on, which are of one key, with so many before each.
@@ -181,12 +185,9 @@ impl Pairs {
     /// The numbers in an order along everything certain and otherwise by these places; None if there is none.
     pub fn begin(&self, place: &[u32]) -> Option<Kept> {
         let numbers: Vec<u32> = (0..place.len() as u32).collect();
+        let after = self.certain_after();
         let order = sorted::keeping_places(&numbers, place, |event, call| {
-            let from = self.certain.partition_point(|&(other, _)| other < event);
-            let own = self.certain[from..]
-                .iter()
-                .take_while(|edge| edge.0 == event);
-            own.for_each(|&(_, to)| call(to));
+            after.of(event).iter().for_each(|&to| call(to));
         })?;
         Some(Kept::new(order, &self.certain))
     }
@@ -194,11 +195,26 @@ impl Pairs {
     /// The margin of a's being older than b.
     #[inline]
     pub fn margin(&self, kept: &Kept, a: u32, b: u32) -> f64 {
-        let margin = |(from, to): Edge| {
-            let (from, to) = (kept.time(from), kept.time(to));
-            (to.at - from.at) / (to.gap + from.gap).max(f64::MIN_POSITIVE)
+        let [older, newer] = [a, b].map(|at| &self.versions[at as usize]);
+        let margin = |from: u32, to: Time| {
+            let from = kept.time(from);
+            let gap = to.gap + from.gap;
+            // No gap is not a number, which `f64::max` would look for.
+            let gap = if gap > 0.0 { gap } else { f64::MIN_POSITIVE };
+            (to.at - from.at) / gap
         };
-        self.edges(a, b).map(margin).fold(f64::INFINITY, f64::min)
+        let readers = self.readers_of(older);
+        let commit = kept.time(newer.commit);
+        let mut least = match (self.is_exclusive, readers.is_empty()) {
+            (true, _) => margin(older.commit, kept.time(newer.start)),
+            (false, true) => margin(older.commit, commit),
+            (false, false) => f64::INFINITY,
+        };
+        for &reader in readers.iter().filter(|&&reader| reader != newer.start) {
+            let margin = margin(reader, commit);
+            least = if margin < least { margin } else { least };
+        }
+        least
     }
 
     /// The pair of the versions of a key with these commits, if it can be open. It is new.

@@ -11,6 +11,8 @@ use std::ops::Range;
 pub struct Cost {
     pub steps: Vec<(f64, i64)>,
     pub base: i64,
+    /// The steps within the stretch that was asked about last.
+    inside: Vec<(f64, i64)>,
 }
 
 impl Cost {
@@ -57,16 +59,25 @@ impl Cost {
         within: Range<f64>,
         mut chance: Option<impl FnMut(u64) -> bool>,
     ) -> Target {
-        self.steps.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+        let mut now = self.base;
+        self.inside.clear();
+        for &(time, change) in &self.steps {
+            if time <= within.start {
+                now += change;
+            } else if time < within.end {
+                self.inside.push((time, change));
+            }
+        }
+        self.inside.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
         let mut best = Target {
             cost: i64::MAX,
             distance: f64::INFINITY,
             low: within.start,
             high: within.end,
         };
-        let (mut now, mut low, mut ties) = (self.base, within.start, 0);
+        let (mut low, mut ties) = (within.start, 0);
         let end = (f64::INFINITY, 0);
-        for &(time, change) in self.steps.iter().chain([&end]) {
+        for &(time, change) in self.inside.iter().chain([&end]) {
             let high = time.min(within.end);
             if low < high && now <= best.cost {
                 ties = if now < best.cost { 1 } else { ties + 1 };
