@@ -36,11 +36,9 @@ SECTIONS
   .rodata.first :
   {
     *libc.a:*(.rodata .rodata.*)
-    *libchecker-*:*(.rodata .rodata._ZN*)
-    *libhistory-*:*(.rodata._ZN7history6format4*)
-    *libhistory-*:*(.rodata._ZN7history6format6detect*)
-    *libisolde-*:*(.rodata._ZN6isolde4main*)
-    *libisolde-*:*(.rodata._ZN6isolde8commands5check*)
+    *libchecker-*:*(.rodata .rodata._ZN* .rodata..L*)
+    *libhistory-*:*(.rodata .rodata._ZN* .rodata..L*)
+    *libisolde-*:*(.rodata._ZN6isolde* .rodata..L*)
     *libstd-*:*(.rodata .rodata.*)
   }
 }

@@ -26,8 +26,8 @@ pub fn parse(mut words: impl Iterator<Item = OsString>) -> Option<(CheckArgs, Sh
             _ => return None,
         }
     }
-    let is_clear = !(show.quiet && show.verbose) && !(check.json && check.edn);
-    (is_clear && !check.files.is_empty()).then_some((check, show))
+    let contradicts = show.quiet && show.verbose || check.json && check.edn;
+    (!contradicts && !check.files.is_empty()).then_some((check, show))
 }
 
 fn level(name: &str) -> Option<Level> {

@@ -38,11 +38,13 @@ pub fn obeys(
     budget: &Budget<'_>,
 ) -> Result<bool, Limit> {
     let place = places(observed, &first.order);
+    let told = told(observed, &place, first.stale.len());
     let mut asking = Asking {
         observed,
         rule,
-        place: &place,
-        told: told(observed, &place, first.stale.len()),
+        // What is told of a transaction has its place, too.
+        place: if told.is_empty() { place } else { Vec::new() },
+        told,
         near: Vec::new(),
         effort: EFFORT * observed.links.len(),
     };
@@ -120,7 +122,8 @@ fn told(observed: &Observed<'_>, place: &[u32], stale_count: usize) -> Vec<Told>
 struct Asking<'a> {
     observed: &'a Observed<'a>,
     rule: Rule,
-    place: &'a [u32],
+    /// By transaction; empty if more is told.
+    place: Vec<u32>,
     told: Vec<Told>,
     /// For each operation of the reader at hand: what is told of the transaction that it read from.
     near: Vec<Told>,
@@ -177,14 +180,25 @@ impl Asking<'_> {
     /// The place behind the version that a read returned; the initial version comes before all.
     #[inline]
     fn place_behind(&self, read: u32) -> u32 {
-        let version = self.observed.links[read as usize] as usize;
-        self.place.get(version).map_or(0, |&place| place + 1)
+        self.behind(self.observed.links[read as usize]).unwrap_or(0)
+    }
+
+    /// The place behind a transaction, if the link is to one.
+    #[inline]
+    fn behind(&self, link: u32) -> Option<u32> {
+        match self.told.is_empty() {
+            true => self
+                .place
+                .get(link as usize)
+                .map(|&place| place.wrapping_add(1)),
+            false => self.told.get(link as usize).map(|told| told.behind),
+        }
     }
 
     /// Whether a link is to a transaction at this place or behind it.
     #[inline]
     fn is_from(&self, link: u32, place: u32) -> bool {
-        self.place.get(link as usize).is_some_and(|&of| of >= place)
+        self.behind(link).is_some_and(|behind| behind > place)
     }
 
     #[inline]
