@@ -12,7 +12,7 @@
 use super::shape::Shape;
 use crate::observe::{Link, Observed, Placed};
 use history::TxnId;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
 /// Something wrong with an order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -181,6 +181,36 @@ impl State<'_> {
     }
 }
 
+/// Whether an event is where a transaction commits.
+#[inline]
+fn is_commit_of_txn(observed: &Observed<'_>, shape: Shape, event: u32) -> bool {
+    (event as usize) < shape.events(observed.history.txn_count()) && shape.is_commit(event)
+}
+
+/// The place of the first event that wrote one of these versions: what follows any of them comes behind. A version of
+/// nobody was there from the beginning.
+fn first_read(
+    observed: &Observed<'_>,
+    shape: Shape,
+    events: &[u32],
+    versions: &FxHashMap<(u32, u32), Option<u32>>,
+) -> usize {
+    let mut is_writer = vec![0u64; observed.history.txn_count().div_ceil(64)];
+    for &(_, writer) in versions.keys() {
+        match is_writer.get_mut(writer as usize / 64) {
+            Some(word) => *word |= 1 << (writer % 64),
+            None => return 0,
+        }
+    }
+    let is_first = |&event: &u32| {
+        let txn = shape.txn(event) as usize;
+        let is_wanted = |word: &u64| word & (1 << (txn % 64)) != 0;
+        is_writer.get(txn / 64).is_some_and(is_wanted) && is_commit_of_txn(observed, shape, event)
+    };
+    let first = events.iter().position(is_first);
+    first.unwrap_or(events.len())
+}
+
 /// For each stale read, adds the version that directly follows the one read.
 fn add_next_versions(
     observed: &Observed<'_>,
@@ -189,26 +219,28 @@ fn add_next_versions(
     chosen: &impl Chosen,
     conflicts: &mut Vec<Conflict>,
 ) {
-    let mut next: FxHashMap<(u32, u32), u32> = FxHashMap::default();
-    let mut stale_keys: FxHashSet<u32> = FxHashSet::default();
+    // The version that follows each that was read, as far as it is known; none may.
+    let mut next: FxHashMap<(u32, u32), Option<u32>> = FxHashMap::default();
     for conflict in conflicts.iter() {
         if let Conflict::Stale { key, writer, .. } = *conflict {
-            stale_keys.insert(key);
-            next.insert((key, writer), Link::INITIAL);
+            next.insert((key, writer), None);
         }
     }
-    if stale_keys.is_empty() {
+    if next.is_empty() {
         return;
     }
-    let first_other = shape.events(observed.history.txn_count()) as u32;
     let mut is_stale = vec![0u64; observed.history.keys().limit().div_ceil(64)];
-    for &key in &stale_keys {
+    for &(key, _) in next.keys() {
         is_stale[key as usize / 64] |= 1 << (key % 64);
     }
+    let mut missing = next.len();
     let mut last: FxHashMap<u32, u32> = FxHashMap::default();
-    for &event in events {
+    for &event in &events[first_read(observed, shape, events, &next)..] {
+        if missing == 0 {
+            break;
+        }
         let txn = shape.txn(event);
-        if event >= first_other || !shape.is_commit(event) || !chosen.counts(txn) {
+        if !is_commit_of_txn(observed, shape, event) || !chosen.counts(txn) {
             continue;
         }
         let range = observed.history.op_range(TxnId(txn));
@@ -216,8 +248,9 @@ fn add_next_versions(
         for (&link, key) in observed.links[range].iter().zip(keys) {
             if link == Link::WRITE && is_stale[key.index() / 64] & (1 << (key.0 % 64)) != 0 {
                 let before = last.insert(key.0, txn).unwrap_or(Link::INITIAL);
-                if let Some(after) = next.get_mut(&(key.0, before)) {
-                    *after = txn;
+                if let Some(after @ None) = next.get_mut(&(key.0, before)) {
+                    *after = Some(txn);
+                    missing -= 1;
                 }
             }
         }
@@ -231,8 +264,8 @@ fn add_next_versions(
             other,
         } = conflicts[place]
         {
-            let after = next[&(key, writer)];
-            if after != other && after != Link::INITIAL && after != reader {
+            let after = next[&(key, writer)].filter(|&after| after != other && after != reader);
+            if let Some(after) = after {
                 conflicts.push(Conflict::Stale {
                     read,
                     reader,
