@@ -66,6 +66,17 @@ struct Known {
     answers: Mutex<Vec<Checked>>,
 }
 
+impl Known {
+    /// Keeps an answer, if somebody may ask for it.
+    fn remember(&self, answer: &Checked) {
+        if self.is_watched
+            && let Ok(mut answers) = self.answers.lock()
+        {
+            answers.push(answer.clone());
+        }
+    }
+}
+
 /// Checks one file under a watchdog; `so_far` is the exit of the files before.
 fn check_watched(collected: &Collected<'_>, place: usize, so_far: Exit) -> Result<Exit, Failure> {
     let args = collected.args;
@@ -146,13 +157,7 @@ fn check_file(
     let loaded = known.loaded.get_or_init(|| loaded);
     let levels = levels_asked(args, Some(&loaded.history));
     let initial = &args.read.initial;
-    let remember = |answer: &Checked| {
-        if known.is_watched
-            && let Ok(mut answers) = known.answers.lock()
-        {
-            answers.push(answer.clone());
-        }
-    };
+    let remember = |answer: &Checked| known.remember(answer);
     let options = Options {
         initial: initial.clone(),
         keys: args.keys,
