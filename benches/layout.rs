@@ -45,8 +45,12 @@ SECTIONS
 INSERT BEFORE .rodata;
 ";
 
-/// What runs at the start of a program, but not under valgrind: the system's own library, strings by newer processors.
-const NATIVE: &str = "    *libc.a:dl-lookup.o(.text .text.*)
+/// What is in no library, and what runs at the start of a program, but not under valgrind: the system's own library,
+/// strings by newer processors.
+const NATIVE: &str = "    *crt1.o(.text .text.*)
+    *crtbegin*.o(.text .text.*)
+    */deps/isolde-*.rcgu.o(.text .text.*)
+    *libc.a:dl-lookup.o(.text .text.*)
     *libc.a:dl-object.o(.text .text.*)
     *libc.a:dl-setup_hash.o(.text .text.*)
     *libc.a:strcmp-*.o(.text .text.*)
