@@ -28,7 +28,7 @@ fn main() {
     if variable("PROFILE") == "release" && !has_own_linker && !has_own_flags {
         let layout = Path::new(&variable("CARGO_MANIFEST_DIR")).join("layout.ld");
         println!("cargo::rerun-if-changed=layout.ld");
-        println!("cargo::rustc-link-arg-bins=-Wl,-T,{}", layout.display());
+        println!("cargo::rustc-link-arg-bins=-T{}", layout.display());
     }
     if is_native && !has_own_linker && replace_libraries(&out).is_some() {
         println!("cargo::rustc-link-arg-bins=-L{}", out.display());
