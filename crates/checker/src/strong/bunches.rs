@@ -16,12 +16,13 @@ pub struct Bunches<T> {
     entries: Vec<T>,
 }
 
-/// Room for more entries, beside as many again as there are.
-const SPARE: u32 = 2;
-
 impl<T: Copy + PartialEq + Default> Bunches<T> {
-    /// The second halves by the first, which are below `count`.
-    pub fn new(count: usize, pairs: impl Iterator<Item = (u32, T)> + Clone) -> Bunches<T> {
+    /// The second halves by the first, which are below `count`, with room for as many again and some to spare.
+    pub fn new(
+        count: usize,
+        pairs: impl Iterator<Item = (u32, T)> + Clone,
+        spare: u32,
+    ) -> Bunches<T> {
         let mut spans = vec![Span::default(); count];
         for (at, _) in pairs.clone() {
             spans[at as usize].len += 1;
@@ -29,7 +30,7 @@ impl<T: Copy + PartialEq + Default> Bunches<T> {
         let mut end = 0;
         for span in &mut spans {
             span.from = end;
-            span.room = 2 * span.len + SPARE;
+            span.room = 2 * span.len + spare;
             span.len = 0;
             end += span.room as usize;
         }
@@ -56,7 +57,7 @@ impl<T: Copy + PartialEq + Default> Bunches<T> {
         if span.len == span.room {
             let old = span.from..span.from + span.len as usize;
             span.from = self.entries.len();
-            span.room *= 2;
+            span.room = 2 * span.room + 1;
             self.entries.extend_from_within(old);
             let end = span.from + span.room as usize;
             self.entries.resize(end, T::default());
@@ -82,7 +83,7 @@ mod tests {
 
     #[test]
     fn entries_come_and_go() {
-        let mut bunches = Bunches::new(2, [(1, 5), (0, 3), (1, 6)].into_iter());
+        let mut bunches = Bunches::new(2, [(1, 5), (0, 3), (1, 6)].into_iter(), 2);
         (7..20).for_each(|entry| bunches.push(1, entry));
         bunches.remove(1, 6);
         bunches.remove(1, 4);

@@ -134,7 +134,7 @@ pub fn by_room(known: &Known<'_>, given: &[u32]) -> Option<Vec<u32>> {
             edges.push((number[shape.txn(other) as usize], at));
         });
     }
-    let mut kept = Kept::new((0..txns.len() as u32).collect(), &edges);
+    let mut kept = Kept::new((0..txns.len() as u32).collect(), &edges, 0);
     kept.spread(SWEEPS);
     let txns = kept.order().iter().map(|&number| txns[number as usize]);
     let mut events: Vec<u32> = txns

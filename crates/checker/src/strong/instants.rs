@@ -11,8 +11,9 @@
 //! Cost: that of `likeliest` with half the events, and far fewer pairs, since two versions that nobody read need no order.
 //! Source: ours.
 
+use super::far::put_right;
 use super::known::Known;
-use super::likeliest::{Likeliest, Manner};
+use super::likeliest::{EVENTS_FOR_FLIP, Likeliest, Manner};
 use super::pairs::Pairs;
 use super::shape::Shape;
 use super::sorted;
@@ -49,7 +50,14 @@ pub fn order(
     let place: Vec<u32> = (0..instants.len() as u32).collect();
     let kept = pairs.begin(&place);
     let kept = kept.unwrap_or_else(|| pairs.begin_anyhow());
-    let likeliest = Likeliest::new(&mut pairs, kept, manner, budget)?;
+    let mut likeliest = Likeliest::new(&mut pairs, kept, manner, budget)?;
+    match near {
+        Some(_) => put_right(&known, &instants, split.split, &mut likeliest, budget)?,
+        None if likeliest.left.len() <= instants.len() / EVENTS_FOR_FLIP => {
+            likeliest.flip(budget)?;
+        }
+        None => {}
+    }
     let txns = likeliest.order().iter();
     let txns = txns.map(|&number| shape.txn(instants[number as usize]));
     let mut events: Vec<u32> = txns

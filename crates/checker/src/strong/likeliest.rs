@@ -7,7 +7,8 @@
 //! Steps: begin with what is certain. Then, in rounds: spread the events over time; decide the
 //! likeliest share of the pairs still open, one by one; where that closes a cycle, decide the other
 //! way round; where that does too, leave the pair. A *careful* attempt decides a smaller share, and once most pairs are decided first looks which of
-//! those that are against the times both ways can only be one way. *Repair* decides what is left by taking back
+//! those that are against the times both ways can only be one way. *Flip* decides each of a few pairs left with one other pair
+//! the other way round, or else takes back those in its way and goes on with them. *Repair* decides what is left by taking back
 //! others that are in the way, those first that were taken back least often, and then those that were decided last.
 //!
 //! Cost: a round takes the edges a few times, a look at every open pair and a sort of the events;
@@ -33,6 +34,12 @@ const STEPS_MIN: usize = 1000;
 const STEPS_FOR_EACH: usize = 20;
 /// How many others are taken back for one pair before others have their turn.
 const TRIES_MAX: usize = 8;
+/// With more pairs left than one for so many events, flips cost more than to move transactions.
+pub const EVENTS_FOR_FLIP: usize = 128;
+/// Flips are given up after so many for each pair left at first, and after so many edges looked at for each event.
+const FLIPS_FOR_EACH: usize = 7;
+const FLIP_VISITS_FOR_EACH: u64 = 150;
+const FLIP_TRIES_MAX: usize = 6;
 /// The budget is asked once in so many steps.
 const ASK_EVERY: usize = 64;
 
@@ -143,23 +150,25 @@ impl<'a> Likeliest<'a> {
         seed: Option<u64>,
     ) -> Vec<(u32, bool)> {
         let (pairs, kept) = (&*self.pairs, &self.kept);
-        let likely = |&pair: &u32| {
+        let ranked = |&pair: &u32| {
             let (a, b) = pairs.open[pair as usize];
             let lead = pairs.margin(kept, a, b) - pairs.margin(kept, b, a);
-            (lead * seed.map_or(1.0, |seed| noise(seed, pair)), pair)
+            let lead = lead * seed.map_or(1.0, |seed| noise(seed, pair));
+            // The largest leads come first; sizes have the order of their bits.
+            let rank = !lead.abs().to_bits();
+            u64::from(rank) << 32 | u64::from(pair) << 1 | u64::from(lead > 0.0)
         };
-        let mut likely: Vec<(f64, u32)> = open.iter().map(likely).collect();
-        let by_lead = |a: &(f64, u32), b: &(f64, u32)| b.0.abs().total_cmp(&a.0.abs());
+        let mut likely: Vec<u64> = open.iter().map(ranked).collect();
         let count = count.min(likely.len());
         if count < likely.len() {
-            likely.select_nth_unstable_by(count, by_lead);
+            likely.select_nth_unstable(count);
         }
-        likely[..count].sort_unstable_by(by_lead);
+        likely[..count].sort_unstable();
+        let pair = |rank: u64| (rank as u32) >> 1;
         open.clear();
-        open.extend(likely[count..].iter().map(|&(_, pair)| pair));
-        likely.truncate(count);
-        let way = |(lead, pair)| (pair, lead > 0.0);
-        likely.into_iter().map(way).collect()
+        open.extend(likely[count..].iter().map(|&rank| pair(rank)));
+        let likeliest = likely[..count].iter();
+        likeliest.map(|&rank| (pair(rank), rank & 1 == 1)).collect()
     }
 
     /// Decides a pair. If that closes a cycle it is not decided, and the pairs that the cycle is made of are
@@ -200,6 +209,55 @@ impl<'a> Likeliest<'a> {
         can_be[0] != can_be[1] && self.decide(pair, can_be[0]).is_ok()
     }
 
+    /// Decides what few pairs are left: where that is enough, by deciding another one in the way the other way round; and else
+    /// those in the way are left, which mostly can be decided then.
+    pub fn flip(&mut self, budget: &Budget<'_>) -> Result<(), Limit> {
+        let event_count = self.kept.order().len();
+        let mut weights = vec![0u32; self.ways.len()];
+        let visits_max = self.kept.visits + FLIP_VISITS_FOR_EACH * event_count as u64;
+        for step in 0..FLIPS_FOR_EACH * self.left.len() {
+            if step.is_multiple_of(ASK_EVERY) {
+                budget.check_at("likely", &[("pairs open", self.left.len() as u64)])?;
+            }
+            let Some(pair) = self.left.pop_front() else {
+                break;
+            };
+            if !self.is_decided_by_a_flip(pair) {
+                self.force(pair, &mut weights, FLIP_TRIES_MAX);
+            }
+            if self.kept.visits > visits_max {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a pair can be decided if one of those in its way is decided the other way round, which they are then.
+    fn is_decided_by_a_flip(&mut self, pair: u32) -> bool {
+        for way in [true, false] {
+            let Err(mut others) = self.decide(pair, way) else {
+                return true;
+            };
+            others.sort_unstable();
+            others.dedup();
+            for other in others {
+                let Way::Is(given, _) = self.ways[other as usize] else {
+                    continue;
+                };
+                self.take_back(other, given);
+                if self.decide(pair, way).is_ok() {
+                    if self.decide(other, !given).is_ok() {
+                        return true;
+                    }
+                    self.take_back(pair, way);
+                }
+                let is_again = self.decide(other, given);
+                debug_assert!(is_again.is_ok(), "what stood together stands again");
+            }
+        }
+        false
+    }
+
     /// Decides what is left, until nothing is or it has gone on for too long.
     pub fn repair(&mut self, budget: &Budget<'_>) -> Result<(), Limit> {
         let mut weights = vec![0u32; self.ways.len()];
@@ -213,7 +271,7 @@ impl<'a> Likeliest<'a> {
             let Some(pair) = self.left.pop_front() else {
                 break;
             };
-            self.force(pair, &mut weights);
+            self.force(pair, &mut weights, TRIES_MAX);
             if self.kept.visits > visits_max {
                 break;
             }
@@ -222,8 +280,8 @@ impl<'a> Likeliest<'a> {
     }
 
     /// Decides a pair, taking back others that are in the way, which are left then.
-    fn force(&mut self, pair: u32, weights: &mut [u32]) {
-        for _ in 0..TRIES_MAX {
+    fn force(&mut self, pair: u32, weights: &mut [u32], tries_max: usize) {
+        for _ in 0..tries_max {
             let mut cheapest: Option<(u32, Reverse<u32>, u32)> = None;
             for way in [true, false] {
                 let Err(others) = self.decide(pair, way) else {
@@ -251,10 +309,10 @@ impl<'a> Likeliest<'a> {
 }
 
 /// A number by chance between a half and one and a half.
-fn noise(seed: u64, pair: u32) -> f64 {
+fn noise(seed: u64, pair: u32) -> f32 {
     let mixed = (seed ^ u64::from(pair)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     let mixed = (mixed ^ mixed >> 29).wrapping_mul(0xBF58_476D_1CE4_E5B9) >> 40;
-    0.5 + mixed as f64 / f64::from(1 << 24)
+    0.5 + mixed as f32 / (1 << 24) as f32
 }
 
 #[cfg(test)]

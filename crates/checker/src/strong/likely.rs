@@ -13,17 +13,17 @@
 //! Cost: that of `likeliest` for each attempt, that of `moves` once, two walks, and pruning once.
 
 use super::again::Again;
+use super::far::decide_far;
 use super::known::Known;
-use super::likeliest::{Likeliest, Manner};
+use super::likeliest::{EVENTS_FOR_FLIP, Likeliest, Manner};
 use super::moved::{FEW_LEFT, REPAIRED, moved, pruned};
 use super::pairs::Pairs;
 use super::reach::Reach;
 use super::stuck::FAR_OFF;
 use super::versions::Versions;
-use super::{Decision, Effort, Settled, Strategy, conflicts, greedy, guesses, instants, proof};
+use super::{Decision, Effort, Settled, Strategy, conflicts, guesses, instants, proof};
 use crate::Budget;
 use crate::budget::Limit;
-use rustc_hash::FxHashSet;
 use std::time::Instant;
 
 /// Whether so much is wrong with the best guess that this costs less than to repair it.
@@ -40,8 +40,7 @@ const PAIRS_MAX: usize = 1 << 22;
 const NEAR: usize = 6;
 /// So many of those, where only an order to move transactions from is wanted.
 const NEAR_AT_ONCE: usize = 4;
-/// How often those are decided that were not thought of and are wrong, and how often what they leave is repaired.
-const FAR_ROUNDS_MAX: usize = 12;
+/// How often what is left of them is repaired, with those that were not thought of and are wrong.
 const FAR_REPAIRS_MAX: usize = 6;
 
 /// It is not tried with more pairs of versions than this for each event: with few keys, times say too little.
@@ -54,7 +53,7 @@ const ATTEMPTS: [Manner; 4] = [QUICK, CAREFUL, CAREFUL, CAREFUL];
 const QUICK: Manner = Manner {
     share: 0.4,
     events_for_each: 10,
-    sweeps: 3,
+    sweeps: 2,
     first_sweeps: 12,
     is_careful: false,
 };
@@ -200,6 +199,10 @@ fn attempt_each(
         let is_contradictory = certain.is_none();
         let kept = certain.unwrap_or_else(|| pairs.begin_anyhow());
         let mut likeliest = Likeliest::new(&mut pairs, kept, manner, budget)?;
+        let is_few = likeliest.left.len() <= given.len() / EVENTS_FOR_FLIP;
+        if near.is_none() && is_few && !is_contradictory {
+            likeliest.flip(budget)?;
+        }
         let repairs_max = if near.is_some() { FAR_REPAIRS_MAX } else { 1 };
         for repairs in 0..=repairs_max {
             if near.is_some() {
@@ -266,45 +269,6 @@ fn pruned_or_moved(
     }
 }
 
-/// Decides the pairs of versions that are far from each other in the order given and wrong in the one found.
-fn decide_far(
-    known: &Known<'_>,
-    given: &[u32],
-    likeliest: &mut Likeliest<'_>,
-    budget: &Budget<'_>,
-) -> Result<(), Limit> {
-    let (observed, shape) = (known.observed, known.shape);
-    let mut number = vec![0u32; known.events()];
-    for (at, &event) in given.iter().enumerate() {
-        number[event as usize] = at as u32;
-    }
-    let commit = |txn: u32| number[shape.commit(txn) as usize];
-    for _ in 0..FAR_ROUNDS_MAX {
-        budget.check_at("likely", &[("pairs open", likeliest.left.len() as u64)])?;
-        let event = |&number: &u32| given[number as usize];
-        let order: Vec<u32> = likeliest.order().iter().map(event).collect();
-        let walk = conflicts::walk(observed, shape, &order, &Settled { observed });
-        let left = likeliest.left.iter();
-        let left: FxHashSet<[u32; 2]> = left.map(|&pair| likeliest.pairs.commits(pair)).collect();
-        let mut wrong: Vec<(u32, [u32; 2])> = Vec::new();
-        for conflict in &walk.conflicts {
-            if let Some((key, older, newer, _)) = greedy::versions(*conflict) {
-                let [a, b] = [older, newer].map(commit);
-                if !left.contains(&[a, b]) && !left.contains(&[b, a]) {
-                    wrong.push((key, [a, b]));
-                }
-            }
-        }
-        wrong.sort_unstable();
-        wrong.dedup();
-        if wrong.is_empty() {
-            break;
-        }
-        likeliest.decide_more(wrong.into_iter());
-    }
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::shape::Shape;
@@ -314,9 +278,9 @@ mod tests {
     use crate::windows::tests::random_history;
     use history::{Initial, KeyOrder, Level};
 
-    /// Decides a random history by all pairs or by near ones, and again; adds how many pairs were left first, and whether
-    /// none was at last.
-    fn decide_again(seed: u64, level: Level, near: Option<usize>, counts: &mut [usize; 2]) {
+    /// Decides a random history by all pairs or by near ones, flips what is left, and decides again; adds how many pairs that
+    /// leaves, whether none was left at last, and whether flips were enough.
+    fn decide_again(seed: u64, level: Level, near: Option<usize>, counts: &mut [usize; 3]) {
         let history = random_history(seed, 20 + seed % 60);
         let (budget, initial) = (Budget::default(), Initial::default());
         let observed = observe(&history, &initial, KeyOrder::Free, &budget).unwrap();
@@ -332,7 +296,11 @@ mod tests {
         };
         let mut likeliest = Likeliest::new(&mut pairs, kept, QUICK, &budget).unwrap();
         decide_far(&known, &given, &mut likeliest, &budget).unwrap();
+        let before = likeliest.left.len();
+        likeliest.flip(&budget).unwrap();
+        likeliest.assert_kept();
         let left = likeliest.left.len();
+        counts[2] += usize::from(before > 0 && left == 0);
         Again::new(&likeliest).run(&mut likeliest, &budget).unwrap();
         assert!(likeliest.left.len() <= left, "seed {seed}, {level}");
         likeliest.assert_kept();
@@ -353,7 +321,7 @@ mod tests {
 
     #[test]
     fn what_is_decided_again_leaves_no_more_and_keeps_all_decisions() {
-        let mut counts = [0; 2];
+        let mut counts = [0; 3];
         for seed in 0..150 {
             for level in [Level::StrongSessionSerializable, Level::SnapshotIsolation] {
                 for near in [None, Some(1)] {
@@ -361,6 +329,6 @@ mod tests {
                 }
             }
         }
-        assert!(counts[0] > 1000 && counts[1] > 20, "{counts:?}");
+        assert!(counts[0] > 1000 && counts[1] > 20 && counts[2] > 10, "{counts:?}");
     }
 }

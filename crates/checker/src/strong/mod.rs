@@ -18,7 +18,7 @@
 //! Four things come before that, where they pay, and only to find an order: a level without real time or
 //! session order is first tried with it (`borrowed`); where reads have several possible writers, those are ruled out that
 //! what happens before what leaves no room for (`resolve`); where the best guess is far off, pairs of
-//! versions are decided, the likeliest first, which mostly ends it (`likely`, `likeliest`, `instants`, `moved`, `moves`, `again`, `pairs`, `kept`);
+//! versions are decided, the likeliest first, which mostly ends it (`likely`, `likeliest`, `instants`, `moved`, `moves`, `again`, `far`, `pairs`, `kept`);
 //! and where that does not, the orders that follow are added until none is new, and the events run again by
 //! how far the run had come at each (`saturated`, `ranked`), or only those that follow nearby, where nothing else is possible; where that leaves much wrong, what is likely is decided step
 //! by step, with all that follows (`confident`, `dense`). If no order comes of it, the history is decided without them,
@@ -43,6 +43,7 @@ mod dense;
 pub mod early;
 mod estimate;
 mod evidence;
+mod far;
 mod greedy;
 mod guess;
 mod guesses;

@@ -65,7 +65,10 @@ pub struct Moves<'a> {
     pub of_commit: Cost,
     pub overlaps: Vec<(f64, f64, i64)>,
     pub window: Range<f64>,
+    /// Sums of these, so that their memory is used again.
     sum: Cost,
+    of_both: Cost,
+    overlap: Cost,
     /// What is wrong with it, as two transactions each, and who else has to do with that.
     pub wrong: Vec<(u32, u32)>,
     pub others: Vec<u32>,
@@ -93,6 +96,8 @@ impl<'a> Moves<'a> {
             overlaps: Vec::new(),
             window: f64::NEG_INFINITY..f64::INFINITY,
             sum: Cost::default(),
+            of_both: Cost::default(),
+            overlap: Cost::default(),
             wrong: Vec::new(),
             others: Vec::new(),
         }
@@ -193,35 +198,40 @@ impl<'a> Moves<'a> {
         let mut pick = is_random.then_some(|ties| chance(&mut seed).is_multiple_of(ties));
         let window = self.window.clone();
         let mut sum = std::mem::take(&mut self.sum);
-        sum.clear();
-        sum.add(&self.of_start);
-        sum.add(&self.of_commit);
+        let mut of_both = std::mem::take(&mut self.of_both);
+        let mut overlap = std::mem::take(&mut self.overlap);
+        self.of_start.sort();
+        self.of_commit.sort();
+        of_both.be_sum(&self.of_start, &self.of_commit);
+        overlap.clear();
         for &(from, to, weight) in &self.overlaps {
-            sum.between(from, to, weight);
+            overlap.between(from, to, weight);
         }
+        overlap.sort();
+        sum.be_sum(&of_both, &overlap);
         let mut best = (sum.best(start, window.clone(), pick.as_mut()), Moved::Both);
         if self.known.shape.split {
-            sum.clear();
-            sum.add(&self.of_start);
-            sum.base += of_commit;
-            for &(from, to, weight) in &self.overlaps {
-                if commit > from {
-                    sum.before(to, weight);
-                }
+            overlap.clear();
+            overlap.base = of_commit;
+            for &(_, to, weight) in self.overlaps.iter().filter(|other| commit > other.0) {
+                overlap.before(to, weight);
             }
+            overlap.sort();
+            sum.be_sum(&self.of_start, &overlap);
             let target = sum.best(start, window.start..commit, pick.as_mut());
             best = self.better(best, (target, Moved::Start));
-            sum.clear();
-            sum.add(&self.of_commit);
-            sum.base += of_start;
-            for &(from, to, weight) in &self.overlaps {
-                if start < to {
-                    sum.behind(from, weight);
-                }
+            overlap.clear();
+            overlap.base = of_start;
+            for &(from, _, weight) in self.overlaps.iter().filter(|other| start < other.1) {
+                overlap.behind(from, weight);
             }
+            overlap.sort();
+            sum.be_sum(&self.of_commit, &overlap);
             let target = sum.best(commit, start..window.end, pick.as_mut());
             best = self.better(best, (target, Moved::Commit));
         }
+        self.of_both = of_both;
+        self.overlap = overlap;
         self.sum = sum;
         self.seed = seed;
         self.go(txn, best.0, best.1);

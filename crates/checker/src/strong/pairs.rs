@@ -112,7 +112,7 @@ impl Pairs {
     pub fn begin_anyhow(&self) -> Kept {
         let order = (0..self.numbers as u32).collect();
         let (certain, known) = self.certain.split_at(self.first_known);
-        let mut kept = Kept::new(order, known);
+        let mut kept = Kept::new(order, known, self.open.len());
         kept.insert_all(certain.iter().map(|&edge| (edge, NOBODY)));
         let is_against = |edge: &Edge| !kept.is_before(edge.0, edge.1);
         let against: Vec<Edge> = certain.iter().copied().filter(is_against).collect();
@@ -189,18 +189,18 @@ impl Pairs {
         let order = sorted::keeping_places(&numbers, place, |event, call| {
             after.of(event).iter().for_each(|&to| call(to));
         })?;
-        Some(Kept::new(order, &self.certain))
+        Some(Kept::new(order, &self.certain, self.open.len()))
     }
 
     /// The margin of a's being older than b.
     #[inline]
-    pub fn margin(&self, kept: &Kept, a: u32, b: u32) -> f64 {
+    pub fn margin(&self, kept: &Kept, a: u32, b: u32) -> f32 {
         let [older, newer] = [a, b].map(|at| &self.versions[at as usize]);
         let margin = |from: u32, to: Time| {
             let from = kept.time(from);
             let gap = to.gap + from.gap;
-            // No gap is not a number, which `f64::max` would look for.
-            let gap = if gap > 0.0 { gap } else { f64::MIN_POSITIVE };
+            // No gap is not a number, which `f32::max` would look for.
+            let gap = if gap > 0.0 { gap } else { f32::MIN_POSITIVE };
             (to.at - from.at) / gap
         };
         let readers = self.readers_of(older);
@@ -208,7 +208,7 @@ impl Pairs {
         let mut least = match (self.is_exclusive, readers.is_empty()) {
             (true, _) => margin(older.commit, kept.time(newer.start)),
             (false, true) => margin(older.commit, commit),
-            (false, false) => f64::INFINITY,
+            (false, false) => f32::INFINITY,
         };
         for &reader in readers.iter().filter(|&&reader| reader != newer.start) {
             let margin = margin(reader, commit);

@@ -2,17 +2,51 @@
 //!
 //! Definition: a sum of steps up and down at the times of others. Between two steps all times are as good.
 //!
-//! Cost: the best time takes a sort of the steps.
+//! Cost: one sort of the steps of a sum; sums of sorted ones are merged.
 
 use std::ops::Range;
+
+/// A step up or down at a time, as one number: times in order above, the change below.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct Step(u128);
+
+impl Step {
+    #[inline]
+    fn new(time: f64, change: i64) -> Step {
+        Step(u128::from(ranked(time)) << 64 | u128::from(change as u64))
+    }
+
+    #[inline]
+    fn rank(self) -> u64 {
+        (self.0 >> 64) as u64
+    }
+
+    #[inline]
+    fn change(self) -> i64 {
+        self.0 as u64 as i64
+    }
+}
+
+/// The order of times as an order of whole numbers.
+#[inline]
+fn ranked(time: f64) -> u64 {
+    let bits = time.to_bits();
+    let is_negative = (bits as i64 >> 63) as u64;
+    bits ^ (is_negative | 1 << 63)
+}
+
+/// The time of a number.
+#[inline]
+fn time(rank: u64) -> f64 {
+    let is_positive = (rank as i64 >> 63) as u64;
+    f64::from_bits(rank ^ (!is_positive | 1 << 63))
+}
 
 /// What is wrong by time: steps up and down.
 #[derive(Default)]
 pub struct Cost {
-    pub steps: Vec<(f64, i64)>,
+    steps: Vec<Step>,
     pub base: i64,
-    /// The steps within the stretch that was asked about last.
-    inside: Vec<(f64, i64)>,
 }
 
 impl Cost {
@@ -24,64 +58,75 @@ impl Cost {
     /// It is wrong to be behind a time.
     #[inline]
     pub fn behind(&mut self, time: f64, weight: i64) {
-        self.steps.push((time, weight));
+        self.steps.push(Step::new(time, weight));
     }
 
     /// It is wrong to be before a time.
     #[inline]
     pub fn before(&mut self, time: f64, weight: i64) {
         self.base += weight;
-        self.steps.push((time, -weight));
+        self.steps.push(Step::new(time, -weight));
     }
 
     /// It is wrong to be between two times.
     #[inline]
     pub fn between(&mut self, from: f64, to: f64, weight: i64) {
-        self.steps.push((from, weight));
-        self.steps.push((to, -weight));
+        self.steps.push(Step::new(from, weight));
+        self.steps.push(Step::new(to, -weight));
     }
 
     pub fn at(&self, time: f64) -> i64 {
-        let steps = self.steps.iter().filter(|step| step.0 < time);
-        self.base + steps.map(|step| step.1).sum::<i64>()
+        let rank = ranked(time);
+        let steps = self.steps.iter().filter(|step| step.rank() < rank);
+        self.base + steps.map(|step| step.change()).sum::<i64>()
     }
 
-    pub fn add(&mut self, other: &Cost) {
-        self.base += other.base;
-        self.steps.extend(&other.steps);
+    /// Puts the steps in order, which sums and the best time ask for.
+    pub fn sort(&mut self) {
+        self.steps.sort_unstable();
     }
 
-    /// Where between two times least is wrong.
+    /// Becomes the sum of two, both in order.
+    pub fn be_sum(&mut self, one: &Cost, other: &Cost) {
+        self.base = one.base + other.base;
+        self.steps.clear();
+        let (mut a, mut b) = (&one.steps[..], &other.steps[..]);
+        while let ([first, rest_of_a @ ..], [second, rest_of_b @ ..]) = (a, b) {
+            if first <= second {
+                self.steps.push(*first);
+                a = rest_of_a;
+            } else {
+                self.steps.push(*second);
+                b = rest_of_b;
+            }
+        }
+        self.steps.extend_from_slice(a);
+        self.steps.extend_from_slice(b);
+    }
+
+    /// Where between two times least is wrong, with steps in order.
     /// Among equals, the one that `chance` picks if it is given, and otherwise the nearest.
     pub fn best(
-        &mut self,
+        &self,
         here: f64,
         within: Range<f64>,
         mut chance: Option<impl FnMut(u64) -> bool>,
     ) -> Target {
-        let mut now = self.base;
-        self.inside.clear();
-        for &(time, change) in &self.steps {
-            if time <= within.start {
-                now += change;
-            } else if time < within.end {
-                self.inside.push((time, change));
-            }
-        }
-        self.inside.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+        let (begin, end) = (ranked(within.start), ranked(within.end));
         let mut best = Target {
             cost: i64::MAX,
             distance: f64::INFINITY,
             low: within.start,
             high: within.end,
         };
-        let (mut low, mut ties) = (within.start, 0);
-        let end = (f64::INFINITY, 0);
-        for &(time, change) in self.inside.iter().chain([&end]) {
-            let high = time.min(within.end);
+        let (mut low, mut ties, mut now) = (begin, 0, self.base);
+        let last = Step::new(f64::INFINITY, 0);
+        for step in self.steps.iter().chain([&last]) {
+            let high = step.rank().min(end);
             if low < high && now <= best.cost {
                 ties = if now < best.cost { 1 } else { ties + 1 };
-                let distance = (low - here).max(here - high).max(0.0);
+                let [from, to] = [time(low), time(high)];
+                let distance = (from - here).max(here - to).max(0.0);
                 let is_taken = match &mut chance {
                     Some(chance) => chance(ties),
                     None => distance < best.distance,
@@ -90,16 +135,16 @@ impl Cost {
                     best = Target {
                         cost: now,
                         distance,
-                        low,
-                        high,
+                        low: from,
+                        high: to,
                     };
                 }
             }
-            if time >= within.end {
+            if step.rank() >= end {
                 break;
             }
-            low = low.max(time);
-            now += change;
+            low = low.max(step.rank());
+            now += step.change();
         }
         best
     }
@@ -129,7 +174,8 @@ mod tests {
             [1.0, 3.0, 5.0, 7.0, 10.0].map(|time| cost.at(time)),
             [4, 0, 4, 0, 4]
         );
-        let mut best = |here, within| {
+        cost.sort();
+        let best = |here, within| {
             let best = cost.best(here, within, None::<fn(u64) -> bool>);
             (best.cost, best.low, best.high)
         };
@@ -138,5 +184,28 @@ mod tests {
         assert_eq!(best(5.0, 4.5..5.5), (4, 4.5, 5.5));
         let any = cost.best(1.0, 0.0..20.0, Some(|ties| ties == 2));
         assert_eq!((any.low, any.high), (6.0, 9.0));
+        let (mut other, mut sum) = (Cost::default(), Cost::default());
+        other.behind(1.0, 4);
+        sum.be_sum(&cost, &other);
+        assert_eq!(
+            [0.5, 3.0, 5.0, 7.0, 10.0].map(|time| sum.at(time)),
+            [4, 4, 8, 4, 8]
+        );
+    }
+
+    #[test]
+    fn times_keep_their_order_as_numbers() {
+        let times = [
+            f64::NEG_INFINITY,
+            -2.5,
+            -1.0,
+            0.0,
+            f64::MIN_POSITIVE,
+            1.5,
+            1e9,
+            f64::INFINITY,
+        ];
+        assert!(times.map(ranked).is_sorted());
+        assert_eq!(times.map(|at| time(ranked(at))), times);
     }
 }
