@@ -23,6 +23,7 @@ pub fn of_effort(effort: &Effort) -> Vec<Stage> {
         counts: vec![("conflicts", count(effort.conflicts))],
     }];
     let later = [
+        ("play", effort.play_seconds),
         ("resolve", effort.resolve_seconds),
         ("likely", effort.likely_seconds),
         ("saturate", effort.saturate_seconds),
@@ -32,7 +33,7 @@ pub fn of_effort(effort: &Effort) -> Vec<Stage> {
     ];
     for (name, seconds) in later.into_iter().filter(|&(_, seconds)| seconds > 0.0) {
         let counts = match name {
-            "resolve" => Vec::new(),
+            "play" | "resolve" => Vec::new(),
             "likely" => vec![
                 ("decided orders", count(effort.likely)),
                 ("moves", count(effort.moves)),

@@ -241,13 +241,16 @@ impl<'h> Observed<'h> {
         self.history.ops().kinds.contains(&OpKind::ReadList)
     }
 
-    /// The same history and interpretation with other links.
+    /// The same history and interpretation with other links; values that are not those of the history are left out.
     pub fn with_links(&self, links: Vec<u32>, ambiguous: Vec<AmbiguousRead>) -> Observed<'h> {
         Observed {
             history: self.history,
             file_order: self.file_order.clone(),
             statuses: self.statuses.clone(),
-            values: Cow::Owned(Vec::new()),
+            values: match self.values {
+                Cow::Borrowed(values) => Cow::Borrowed(values),
+                Cow::Owned(_) => Cow::Owned(Vec::new()),
+            },
             links,
             taken: self.taken.clone(),
             read_anomalies: self.read_anomalies.clone(),

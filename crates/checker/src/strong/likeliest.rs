@@ -42,6 +42,7 @@ const FLIP_VISITS_FOR_EACH: u64 = 150;
 const FLIP_TRIES_MAX: usize = 6;
 /// The budget is asked once in so many steps.
 const ASK_EVERY: usize = 64;
+const ASK_FLIPPING_EVERY: usize = 256;
 
 /// How to decide.
 #[derive(Clone, Copy, Debug)]
@@ -72,6 +73,8 @@ pub struct Likeliest<'a> {
     pub ways: Vec<Way>,
     /// How many decisions were made.
     turn: u32,
+    /// How often each pair was in the way of others and taken back.
+    weights: Vec<u32>,
     /// Pairs that could be decided neither way.
     pub left: VecDeque<u32>,
 }
@@ -92,6 +95,7 @@ impl<'a> Likeliest<'a> {
             kept,
             ways: vec![Way::Open; open.len()],
             turn: 0,
+            weights: vec![0; pair_count],
             left: VecDeque::new(),
         };
         let least = 1 + event_count / manner.events_for_each;
@@ -122,9 +126,8 @@ impl<'a> Likeliest<'a> {
                 continue;
             };
             self.ways.push(Way::Open);
-            let (a, b) = self.pairs.open[pair as usize];
-            let margin = |a, b| self.pairs.margin(&self.kept, a, b);
-            let way = margin(a, b) > margin(b, a);
+            self.weights.push(0);
+            let way = self.lead(pair) > 0.0;
             if self.decide(pair, way).is_err() && self.decide(pair, !way).is_err() {
                 self.left.push_back(pair);
             }
@@ -141,6 +144,13 @@ impl<'a> Likeliest<'a> {
         self.kept.places()
     }
 
+    /// How much likelier a pair is as it says than the other way round.
+    #[inline]
+    fn lead(&self, pair: u32) -> f32 {
+        let (a, b) = self.pairs.open[pair as usize];
+        self.pairs.margin(&self.kept, a, b) - self.pairs.margin(&self.kept, b, a)
+    }
+
     /// Takes out the likeliest so many, the likelier ones first, with the likelier way. A seed makes some seem likelier
     /// than they are, and others less likely.
     pub fn take_likeliest(
@@ -149,11 +159,8 @@ impl<'a> Likeliest<'a> {
         count: usize,
         seed: Option<u64>,
     ) -> Vec<(u32, bool)> {
-        let (pairs, kept) = (&*self.pairs, &self.kept);
         let ranked = |&pair: &u32| {
-            let (a, b) = pairs.open[pair as usize];
-            let lead = pairs.margin(kept, a, b) - pairs.margin(kept, b, a);
-            let lead = lead * seed.map_or(1.0, |seed| noise(seed, pair));
+            let lead = self.lead(pair) * seed.map_or(1.0, |seed| noise(seed, pair));
             // The largest leads come first; sizes have the order of their bits.
             let rank = !lead.abs().to_bits();
             u64::from(rank) << 32 | u64::from(pair) << 1 | u64::from(lead > 0.0)
@@ -213,17 +220,16 @@ impl<'a> Likeliest<'a> {
     /// those in the way are left, which mostly can be decided then.
     pub fn flip(&mut self, budget: &Budget<'_>) -> Result<(), Limit> {
         let event_count = self.kept.order().len();
-        let mut weights = vec![0u32; self.ways.len()];
         let visits_max = self.kept.visits + FLIP_VISITS_FOR_EACH * event_count as u64;
         for step in 0..FLIPS_FOR_EACH * self.left.len() {
-            if step.is_multiple_of(ASK_EVERY) {
+            if step.is_multiple_of(ASK_FLIPPING_EVERY) {
                 budget.check_at("likely", &[("pairs open", self.left.len() as u64)])?;
             }
             let Some(pair) = self.left.pop_front() else {
                 break;
             };
             if !self.is_decided_by_a_flip(pair) {
-                self.force(pair, &mut weights, FLIP_TRIES_MAX);
+                self.force(pair, FLIP_TRIES_MAX);
             }
             if self.kept.visits > visits_max {
                 break;
@@ -234,7 +240,8 @@ impl<'a> Likeliest<'a> {
 
     /// Whether a pair can be decided if one of those in its way is decided the other way round, which they are then.
     fn is_decided_by_a_flip(&mut self, pair: u32) -> bool {
-        for way in [true, false] {
+        let first = (self.turn ^ pair).wrapping_mul(0x9E37_79B9) >> 31 == 0;
+        for way in [first, !first] {
             let Err(mut others) = self.decide(pair, way) else {
                 return true;
             };
@@ -260,7 +267,6 @@ impl<'a> Likeliest<'a> {
 
     /// Decides what is left, until nothing is or it has gone on for too long.
     pub fn repair(&mut self, budget: &Budget<'_>) -> Result<(), Limit> {
-        let mut weights = vec![0u32; self.ways.len()];
         let steps_max = STEPS_MIN + STEPS_FOR_EACH * self.left.len();
         let event_count = self.kept.order().len() as u64;
         let visits_max = self.kept.visits + REPAIR_VISITS_FOR_EACH * event_count;
@@ -271,7 +277,7 @@ impl<'a> Likeliest<'a> {
             let Some(pair) = self.left.pop_front() else {
                 break;
             };
-            self.force(pair, &mut weights, TRIES_MAX);
+            self.force(pair, TRIES_MAX);
             if self.kept.visits > visits_max {
                 break;
             }
@@ -280,7 +286,7 @@ impl<'a> Likeliest<'a> {
     }
 
     /// Decides a pair, taking back others that are in the way, which are left then.
-    fn force(&mut self, pair: u32, weights: &mut [u32], tries_max: usize) {
+    fn force(&mut self, pair: u32, tries_max: usize) {
         for _ in 0..tries_max {
             let mut cheapest: Option<(u32, Reverse<u32>, u32)> = None;
             for way in [true, false] {
@@ -291,14 +297,14 @@ impl<'a> Likeliest<'a> {
                     let Way::Is(_, turn) = self.ways[other as usize] else {
                         return None;
                     };
-                    Some((weights[other as usize], Reverse(turn), other))
+                    Some((self.weights[other as usize], Reverse(turn), other))
                 });
                 cheapest = cheapest.into_iter().chain(weighed).min();
             }
             let Some((_, _, other)) = cheapest else {
                 break;
             };
-            weights[other as usize] += 1;
+            self.weights[other as usize] += 1;
             if let Way::Is(way, _) = self.ways[other as usize] {
                 self.take_back(other, way);
                 self.left.push_back(other);

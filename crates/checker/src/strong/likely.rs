@@ -329,6 +329,9 @@ mod tests {
                 }
             }
         }
-        assert!(counts[0] > 1000 && counts[1] > 20 && counts[2] > 10, "{counts:?}");
+        assert!(
+            counts[0] > 1000 && counts[1] > 20 && counts[2] > 10,
+            "{counts:?}"
+        );
     }
 }

@@ -15,7 +15,8 @@
 //!    order that comes out, and go on with what is wrong with it (`search`);
 //! 4. if no choice is left, the cycles found are the evidence (`refutation`, `evidence`).
 //!
-//! Four things come before that, where they pay, and only to find an order: a level without real time or
+//! Five things come before that, where they pay, and only to find an order: where most values were written more than once, the
+//! transactions are run again by values (`played`); a level without real time or
 //! session order is first tried with it (`borrowed`); where reads have several possible writers, those are ruled out that
 //! what happens before what leaves no room for (`resolve`); where the best guess is far off, pairs of
 //! versions are decided, the likeliest first, which mostly ends it (`likely`, `likeliest`, `instants`, `moved`, `moves`, `again`, `far`, `pairs`, `kept`);
@@ -58,6 +59,7 @@ mod moved;
 mod moves;
 mod pairs;
 mod parallel;
+mod played;
 mod ranked;
 mod reach;
 mod refutation;
@@ -89,6 +91,7 @@ use conflicts::{Conflict, NO_WRITER, Walk};
 use greedy::Repair;
 use history::{Anomaly, CommitOrder, Level, OpId, TxnId};
 use known::Known;
+use played::Patience;
 use refutation::Refutation;
 use replayed::Fact;
 use search::Search;
@@ -123,6 +126,8 @@ pub struct Effort {
     /// Conflicts that repairing left.
     pub left: usize,
     pub guess_seconds: f64,
+    /// Running transactions again by the values that they read.
+    pub play_seconds: f64,
     /// Ruling out possible writers of reads.
     pub resolve_seconds: f64,
     /// Deciding the likeliest orders of versions, and how many there were.
@@ -287,6 +292,16 @@ fn decide_shape(
     budget: &Budget<'_>,
     effort: &mut Effort,
 ) -> Result<Decision, Limit> {
+    if strategy.guess && strategy.repair && played::is_worth_it(observed, shape) {
+        if let Some(first) = &guessed {
+            effort.conflicts = first.effort.conflicts;
+            effort.guess_seconds = first.effort.guess_seconds;
+        }
+        let order = played_order(observed, shape, &played::SHORT, budget, effort)?;
+        if let Some(order) = order {
+            return Ok(Decision::Holds(order));
+        }
+    }
     let started = Instant::now();
     if strategy.prune
         && let Some(resolution) = resolve::resolve(observed, budget)?
@@ -308,6 +323,20 @@ fn decide_shape(
     decide_as_observed(observed, shape, guessed, strategy, budget, effort)
 }
 
+/// The proof that running transactions again by values finds, if it finds one.
+fn played_order(
+    observed: &Observed<'_>,
+    shape: Shape,
+    patience: &Patience,
+    budget: &Budget<'_>,
+    effort: &mut Effort,
+) -> Result<Option<CommitOrder>, Limit> {
+    let started = Instant::now();
+    let played = played::play(observed, shape, patience, budget);
+    effort.play_seconds += started.elapsed().as_secs_f64();
+    Ok(played?.and_then(|events| prove(observed, shape, &events)))
+}
+
 /// Decides with no possible writer ruled out beforehand.
 fn decide_as_observed(
     observed: &Observed<'_>,
@@ -318,6 +347,7 @@ fn decide_as_observed(
     effort: &mut Effort,
 ) -> Result<Decision, Limit> {
     *effort = Effort {
+        play_seconds: effort.play_seconds,
         resolve_seconds: effort.resolve_seconds,
         ..Effort::default()
     };
@@ -388,6 +418,13 @@ fn search(
         Ok(prepared) => prepared,
         Err(refutation) => return Ok(violated(known, &refutation)),
     };
+    let (observed, shape) = (known.observed, known.shape);
+    if strategy.guess && effort.left > 0 && played::is_worth_it(observed, shape) {
+        let order = played_order(observed, shape, &played::LONG, budget, effort)?;
+        if let Some(order) = order {
+            return Ok(Decision::Holds(order));
+        }
+    }
     solve(known, theory, &likely, strategy, budget, effort)
 }
 

@@ -222,6 +222,47 @@ fn serial_runs_with_few_values_hold() {
     }
 }
 
+/// With three values a key, most reads have a handful of possible writers, and the solver has too many choices.
+#[test]
+fn serial_runs_with_three_values_hold() {
+    let levels = [
+        Level::StrongSessionSerializable,
+        Level::StrongSessionSnapshotIsolation,
+        Level::StrictSerializable,
+    ];
+    for (sessions, txns, keys) in [(2, 600, 50), (10, 100, 30), (10, 200, 50)] {
+        let run = Run {
+            sessions,
+            txns,
+            keys,
+            values: 3,
+            scrambled: false,
+            numbers: Numbers::None,
+            times: Times::Right,
+        };
+        let history = serial_run(&run, 50);
+        for answer in check(&history, &levels, &Options::default()) {
+            let verdict = &answer.result.verdict;
+            assert!(matches!(verdict, Verdict::Holds(_)), "{sessions}, {txns}");
+            let refusal = history::certify(&history, &Initial::default(), &answer.result);
+            assert_eq!(refusal, Ok(()), "{sessions}, {txns}");
+        }
+        // As above, one at a time and without times to go by.
+        let run = Run {
+            times: Times::None,
+            ..run
+        };
+        let history = serial_run(&run, 51);
+        for level in &levels[..2] {
+            let answer = &check(&history, &[*level], &Options::default())[0];
+            let verdict = &answer.result.verdict;
+            assert!(matches!(verdict, Verdict::Holds(_)), "{sessions}, {txns}");
+            let refusal = history::certify(&history, &Initial::default(), &answer.result);
+            assert_eq!(refusal, Ok(()), "{sessions}, {txns}");
+        }
+    }
+}
+
 /// Times help, and wrong ones do no harm.
 #[test]
 fn serial_runs_with_times_hold() {
