@@ -13,7 +13,7 @@
 
 use super::far::put_right;
 use super::known::Known;
-use super::likeliest::{EVENTS_FOR_FLIP, Likeliest, Manner};
+use super::likeliest::{Likeliest, Manner};
 use super::pairs::Pairs;
 use super::shape::Shape;
 use super::sorted;
@@ -53,10 +53,7 @@ pub fn order(
     let mut likeliest = Likeliest::new(&mut pairs, kept, manner, budget)?;
     match near {
         Some(_) => put_right(&known, &instants, split.split, &mut likeliest, budget)?,
-        None if likeliest.left.len() <= instants.len() / EVENTS_FOR_FLIP => {
-            likeliest.flip(budget)?;
-        }
-        None => {}
+        None => likeliest.flip_few(budget)?,
     }
     let txns = likeliest.order().iter();
     let txns = txns.map(|&number| shape.txn(instants[number as usize]));

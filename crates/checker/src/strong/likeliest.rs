@@ -35,7 +35,7 @@ const STEPS_FOR_EACH: usize = 20;
 /// How many others are taken back for one pair before others have their turn.
 const TRIES_MAX: usize = 8;
 /// With more pairs left than one for so many events, flips cost more than to move transactions.
-pub const EVENTS_FOR_FLIP: usize = 128;
+const EVENTS_FOR_FLIP: usize = 128;
 /// Flips are given up after so many for each pair left at first, and after so many edges looked at for each event.
 const FLIPS_FOR_EACH: usize = 7;
 const FLIP_VISITS_FOR_EACH: u64 = 150;
@@ -214,6 +214,14 @@ impl<'a> Likeliest<'a> {
             !edges.any(|(from, to)| self.kept.leads_to(to, from))
         });
         can_be[0] != can_be[1] && self.decide(pair, can_be[0]).is_ok()
+    }
+
+    /// Flips what is left, if that is little.
+    pub fn flip_few(&mut self, budget: &Budget<'_>) -> Result<(), Limit> {
+        if self.left.len() <= self.kept.order().len() / EVENTS_FOR_FLIP {
+            self.flip(budget)?;
+        }
+        Ok(())
     }
 
     /// Decides what few pairs are left: where that is enough, by deciding another one in the way the other way round; and else

@@ -15,7 +15,7 @@
 use super::again::Again;
 use super::far::decide_far;
 use super::known::Known;
-use super::likeliest::{EVENTS_FOR_FLIP, Likeliest, Manner};
+use super::likeliest::{Likeliest, Manner};
 use super::moved::{FEW_LEFT, REPAIRED, moved, pruned};
 use super::pairs::Pairs;
 use super::reach::Reach;
@@ -195,14 +195,9 @@ fn attempt_each(
     let mut place: Vec<u32> = (0..given.len() as u32).collect();
     for (at, manner) in ATTEMPTS.into_iter().enumerate() {
         // What is certain may contradict itself; pruning any order comes upon that, and sooner if little is wrong with it.
-        let certain = pairs.begin(&place);
-        let is_contradictory = certain.is_none();
-        let kept = certain.unwrap_or_else(|| pairs.begin_anyhow());
-        let mut likeliest = Likeliest::new(&mut pairs, kept, manner, budget)?;
-        let is_few = likeliest.left.len() <= given.len() / EVENTS_FOR_FLIP;
-        if near.is_none() && is_few && !is_contradictory {
-            likeliest.flip(budget)?;
-        }
+        let is_whole = near.is_none();
+        let begun = begin(&mut pairs, &place, manner, is_whole, budget)?;
+        let (mut likeliest, is_contradictory) = begun;
         let repairs_max = if near.is_some() { FAR_REPAIRS_MAX } else { 1 };
         for repairs in 0..=repairs_max {
             if near.is_some() {
@@ -248,6 +243,25 @@ fn attempt_each(
         }
     }
     Ok(None)
+}
+
+/// Decides the pairs along what is certain, beginning with these places, and tells whether that contradicts itself. If they are all
+/// there are, few that are left are flipped.
+fn begin<'a>(
+    pairs: &'a mut Pairs,
+    place: &[u32],
+    manner: Manner,
+    is_whole: bool,
+    budget: &Budget<'_>,
+) -> Result<(Likeliest<'a>, bool), Limit> {
+    let certain = pairs.begin(place);
+    let is_contradictory = certain.is_none();
+    let kept = certain.unwrap_or_else(|| pairs.begin_anyhow());
+    let mut likeliest = Likeliest::new(pairs, kept, manner, budget)?;
+    if is_whole && !is_contradictory {
+        likeliest.flip_few(budget)?;
+    }
+    Ok((likeliest, is_contradictory))
 }
 
 /// What pruning an order finds, or else moving transactions from the best one, where that was not tried.

@@ -18,10 +18,11 @@ use super::{Decision, Effort, Settled, Strategy, prepare, prove, solve, sorted, 
 use crate::Budget;
 use crate::budget::Limit;
 
-/// How often it is begun; and how many moves are made the first time, at least and for each conflict, and each time
-/// more.
+/// How often it is begun; and how many moves are made the first time, at least, at least one for so many transactions, and for each
+/// conflict, and each time more.
 const TIMES: u32 = 3;
 const MOVES_MIN: usize = 1000;
+const TXNS_FOR_MOVE: usize = 10;
 const MOVES_FOR_CONFLICT: usize = 20;
 const MORE: usize = 8;
 
@@ -53,7 +54,8 @@ pub fn moved(
     let wrong: Vec<Conflict> = walk(events).conflicts;
     let mut best: Option<(usize, Vec<u32>)> = None;
     let most = MOVES_FOR_EACH * observed.history.txn_count();
-    let mut patience = MOVES_MIN + MOVES_FOR_CONFLICT * wrong.len();
+    let least = MOVES_MIN.max(observed.history.txn_count() / TXNS_FOR_MOVE);
+    let mut patience = least + MOVES_FOR_CONFLICT * wrong.len();
     for time in 1..=TIMES {
         let mut moves = Moves::new(known, versions, events, u64::from(time));
         moves.begin(&wrong);

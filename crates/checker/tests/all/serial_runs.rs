@@ -230,7 +230,7 @@ fn serial_runs_with_three_values_hold() {
         Level::StrongSessionSnapshotIsolation,
         Level::StrictSerializable,
     ];
-    for (sessions, txns, keys) in [(2, 600, 50), (10, 100, 30), (10, 200, 50)] {
+    for (sessions, txns, keys) in [(2, 600, 50), (10, 100, 30), (10, 150, 50)] {
         let run = Run {
             sessions,
             txns,
