@@ -17,9 +17,11 @@ const ROUNDS_MAX: usize = 12;
 /// How often what is left is put right, at most, and how often while that leaves no fewer than before.
 const TIMES_MAX: usize = 32;
 const PATIENCE: usize = 4;
+/// Where transactions do overlap, one pair for so many events is left to those who move transactions.
+const EVENTS_FOR_LEFT: usize = 256;
 
 /// Decides far pairs that are wrong, and puts right what is left. `is_rough`: whether there may be no order, since transactions
-/// are taken to happen at once; then it is given up once more and more is left.
+/// are taken to happen at once; then it is given up once more and more is left, or little.
 pub fn put_right(
     known: &Known<'_>,
     given: &[u32],
@@ -35,8 +37,10 @@ pub fn put_right(
         let left_now = likeliest.left.len();
         since = if left_now < fewest { 0 } else { since + 1 };
         fewest = fewest.min(left_now);
-        let is_growing = is_rough && left_now > left + left / 2;
-        if left_now == 0 && left == 0 || since >= PATIENCE || is_growing {
+        let is_growing = left_now > left + left / 2;
+        let is_enough = left_now <= likeliest.order().len() / EVENTS_FOR_LEFT;
+        if left_now == 0 && left == 0 || since >= PATIENCE || is_rough && (is_growing || is_enough)
+        {
             break;
         }
     }
